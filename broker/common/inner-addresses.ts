@@ -34,14 +34,30 @@ for (const [network, prefix] of [
 ] as const)
   inner.addSubnet(network, prefix, 'ipv6')
 
-export const isInner = (address: string): boolean =>
-  inner.check(address, isIP(address) === 6 ? 'ipv6' : 'ipv4')
+/**
+ * Where clouds tell a machine its credentials: link-local addresses, and those that Amazon (IPv6), Alibaba and Oracle have
+ * beside them.
+ */
+const metadata = new BlockList()
+metadata.addSubnet('169.254.0.0', 16, 'ipv4')
+metadata.addAddress('100.100.100.200', 'ipv4')
+metadata.addAddress('192.0.0.192', 'ipv4')
+metadata.addSubnet('fe80::', 10, 'ipv6')
+metadata.addSubnet('fd00:ec2::', 32, 'ipv6')
+metadata.addSubnet('64:ff9b::a9fe:0', 112, 'ipv6')
+
+const familyOf = (address: string) => (isIP(address) === 6 ? 'ipv6' : 'ipv4')
+
+/** Whether an address is one where clouds tell a machine its credentials; no store is there. */
+export const isMetadata = (address: string): boolean => metadata.check(address, familyOf(address))
+
+export const isInner = (address: string): boolean => inner.check(address, familyOf(address))
 
 /** Why nothing is sent there; no further attempt will change it. */
 export class InnerAddressError extends Error {
   /** @param fix who allows it, and where */
   constructor(host: string, fix: string) {
-    super(`${host} is an address of this host or an inner network: ${fix}, if that is intended`)
+    super(`${host} is an address of this host or an inner network: ${fix}`)
   }
 }
 

@@ -164,10 +164,11 @@ async function openConnections(broker: BrokerServer, { identity }: Configuration
 function createBoundsBySettings(own: Parameters<typeof createBounds>[0]) {
   const notices: Notices = new EventEmitter()
   const bounds = createBounds(own)
-  notices.on('settings', ({ filesystemRoots, storeHosts }) =>
+  notices.on('settings', ({ filesystemRoots, storeHosts, hostCredentials }) =>
     allow(bounds, {
       roots: filesystemRoots.length === 0 ? undefined : filesystemRoots,
       hosts: storeHosts,
+      hostCredentials,
     }),
   )
   return { notices, bounds }

@@ -1,7 +1,8 @@
 import { type TSchema, Type } from 'typebox'
 import { events, resource } from '../kit/contract.ts'
 import { form } from '../kit/forms.ts'
-import { GivenPath, list, model, record, strict } from '../kit/schemas.ts'
+import { hostIdentities } from '../filesystems/host-identities.ts'
+import { GivenPath, list, maxPathLength, model, record, strict } from '../kit/schemas.ts'
 
 /** A working day; whoever is away for longer signs in again. */
 export const defaultSessionHours = 12
@@ -121,6 +122,19 @@ const fields = {
     description:
       'Hosts, host:port and networks on this host or in inner networks that stores may use, such as 127.0.0.1:10000 or 10.1.0.0/16; default none: public addresses only',
   },
+  hostCredentials: {
+    ...list(
+      Type.String({
+        maxLength: maxPathLength,
+        ...form(
+          `^(?:${hostIdentities.join('|')}|/.+)$`,
+          `one of ${hostIdentities.join(', ')}, or the absolute path of a file`,
+        ),
+      }),
+      maxPlaces,
+    ),
+    description: `Credentials of this host, and of each agent's, that filesystems may use: ${hostIdentities.join(', ')}, and files by their absolute paths; whoever may add a filesystem acts with the rights of the host then. Default none`,
+  },
   ...ownerLimitFields,
   roleLimits: record(
     strict(optional(ownerLimitFields)),
@@ -144,6 +158,7 @@ export const defaultSettings: Settings = {
   maxRunningMigrations: 0,
   filesystemRoots: [],
   storeHosts: [],
+  hostCredentials: [],
   ...defaultOwnerLimits,
   roleLimits: {
     admin: { maxKeys: adminMaxKeys, maxConnections: maxPooledConnections, maxStorageMib: adminMaxStorageMib },
@@ -179,6 +194,7 @@ export const settings = resource('settings', {
       maxRunningMigrations: Type.Optional(fields.maxRunningMigrations),
       filesystemRoots: Type.Optional(fields.filesystemRoots),
       storeHosts: Type.Optional(fields.storeHosts),
+      hostCredentials: Type.Optional(fields.hostCredentials),
       ...optional(ownerLimitFields),
       roleLimits: Type.Optional(fields.roleLimits),
       maxRules: Type.Optional(fields.maxRules),

@@ -5,7 +5,7 @@ import { hdfsIneffectiveProperties, hdfsProperties, hdfsPropertyFamilies } from 
 import { propertiesOption } from './properties.ts'
 import { s3IneffectiveProperties, s3Properties } from './s3-properties.ts'
 import { form } from '../kit/forms.ts'
-import { GivenPath, strict } from '../kit/schemas.ts'
+import { GivenPath, maxPathLength, strict } from '../kit/schemas.ts'
 
 /** 1 to 65535. */
 const portPattern = '(?:[1-9]\\d{0,3}|[1-5]\\d{4}|6[0-4]\\d{3}|65[0-4]\\d{2}|655[0-2]\\d|6553[0-5])'
@@ -24,12 +24,31 @@ export const s3Types = [
   'S3_COMPATIBLE',
 ] as const
 
-/** By the names of Hadoop's classes. */
+/** By the names of the classes that Hadoop, and Amazon's SDKs for Java 1 and 2, have for them. */
 export const s3CredentialsProviders = [
   'SimpleAWSCredentialsProvider',
   'TemporaryAWSCredentialsProvider',
   'AnonymousAWSCredentialsProvider',
+  'DefaultAWSCredentialsProviderChain',
+  'DefaultCredentialsProvider',
+  'EnvironmentVariableCredentialsProvider',
+  'WebIdentityTokenCredentialsProvider',
+  'WebIdentityTokenFileCredentialsProvider',
+  'ProfileCredentialsProvider',
+  'ProfileAWSCredentialsProvider',
+  'ContainerCredentialsProvider',
+  'EC2ContainerCredentialsProviderWrapper',
+  'IAMInstanceCredentialsProvider',
+  'InstanceProfileCredentialsProvider',
 ] as const
+
+const s3ProviderPackages = [
+  'org.apache.hadoop.fs.s3a.',
+  'org.apache.hadoop.fs.s3a.auth.',
+  'com.amazonaws.auth.',
+  'com.amazonaws.auth.profile.',
+  'software.amazon.awssdk.auth.credentials.',
+].map((name) => name.replaceAll('.', '\\.'))
 
 /** Options that all ways to Azure have. */
 const azure = {
@@ -170,11 +189,25 @@ export const filesystemKinds = {
       credentialsProvider: Type.Optional(
         Type.String({
           ...form(
-            `^(?:org\\.apache\\.hadoop\\.fs\\.s3a\\.)?(?:${s3CredentialsProviders.join('|')})$`,
+            `^(?:${s3ProviderPackages.join('|')})?(?:${s3CredentialsProviders.join('|')})$`,
             `one of ${s3CredentialsProviders.join(', ')}`,
           ),
           description:
-            'Where credentials are from: accessKey and secretKey, with sessionToken if they are temporary, or nowhere (public buckets). Default: the first if accessKey is given',
+            'Where credentials are from: accessKey and secretKey, with sessionToken if they are temporary; nowhere (public buckets); or the host of the service, where the setting hostCredentials allows it (docs/S3.md). Default: the first if accessKey is given',
+        }),
+      ),
+      awsProfile: Type.Optional(
+        Type.String({
+          ...form('^[A-Za-z0-9_./:@+=-]{1,128}$', '1 to 128 letters, digits and any of _./:@+=-'),
+          description: 'Profile with the credentials, for ProfileCredentialsProvider; default default',
+        }),
+      ),
+      awsCredentialsConfigFile: Type.Optional(
+        Type.String({
+          maxLength: maxPathLength,
+          ...form('^/.+$', 'an absolute path'),
+          description:
+            'File of the host with the profile, for ProfileCredentialsProvider: one that the setting hostCredentials names. Default: that of the user of the service',
         }),
       ),
       accessKey: Type.Optional(

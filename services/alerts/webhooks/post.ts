@@ -42,7 +42,10 @@ export function requireOuter(url: URL, innerHosts: ReadonlySet<string>): void {
 }
 
 const refused = (host: string) =>
-  new InnerAddressError(host, `an administrator names it in alerts.webhook_hosts of ${files.config}`)
+  new InnerAddressError(
+    host,
+    `an administrator names it in alerts.webhook_hosts of ${files.config}, if that is intended`,
+  )
 
 const outerOnly = outerLookup(() => false, refused)
 

@@ -1,5 +1,5 @@
 import { type KeyObject, createHmac, createSecretKey } from 'node:crypto'
-import type { ClientTokens } from '../http/client-credentials.ts'
+import type { Renewable } from '../http/renewed.ts'
 
 /** What of a request is signed. Header names in lower case, values without line breaks. */
 export interface Signable {
@@ -27,24 +27,26 @@ export interface Authorizer {
   close?(): void
 }
 
-/** By a service principal's tokens. */
+/** By the tokens of a service principal or of the host. */
 export class TokenAuthorizer implements Authorizer {
-  readonly #tokens: ClientTokens
+  readonly #tokens: Renewable<string> & { close?(): void }
+  #last = ''
 
-  constructor(tokens: ClientTokens) {
+  constructor(tokens: Renewable<string> & { close?(): void }) {
     this.#tokens = tokens
   }
 
   async authorization(): Promise<string> {
-    return `Bearer ${await this.#tokens.get()}`
+    this.#last = await this.#tokens.get()
+    return `Bearer ${this.#last}`
   }
 
   forget(): void {
-    this.#tokens.forget()
+    this.#tokens.forget?.(this.#last)
   }
 
   close(): void {
-    this.#tokens.close()
+    this.#tokens.close?.()
   }
 }
 

@@ -16,6 +16,8 @@ export interface Allowed {
   readonly roots: readonly string[] | undefined
   /** Hosts and networks of inner addresses that stores may be at (`broker/common/inner-hosts.ts`); undefined for any. */
   readonly hosts: readonly string[] | undefined
+  /** Which credentials of this host filesystems may use, as the setting of that name has them; undefined for none. */
+  readonly hostCredentials?: readonly string[] | undefined
 }
 
 /** Where filesystems may be. Plain data: each thread that opens filesystems gets it, and sees changes at once. */

@@ -1,6 +1,7 @@
 import { type FailureClass, StoreError } from '../contract/driver.ts'
+import { type Lease, type Renewable, Renewed } from './renewed.ts'
 import type { StoreAddress } from './store-address.ts'
-import { type StoreEndpoint, Transport, type TransportLimits } from './transport.ts'
+import { type StoreAnswer, type StoreEndpoint, Transport, type TransportLimits } from './transport.ts'
 
 /** Who asks for tokens, and where. */
 export interface ClientCredentials {
@@ -11,8 +12,6 @@ export interface ClientCredentials {
   readonly fields: Readonly<Record<string, string>>
 }
 
-/** A token is not used in its last minutes: requests take time, and clocks differ. */
-const spareMs = 5 * 60_000
 /** Of a token that does not say for how long it is: as RFC 6749 has it, the server tells by other means. */
 const usualSeconds = 3_600
 
@@ -27,10 +26,10 @@ export function endpointOf({ protocol, hostname, port }: URL): StoreEndpoint {
  * Tokens by the client credentials grant of OAuth 2.0 (RFC 6749, section 4.4). On the transport of stores, which keeps what
  * whoever adds a filesystem names as an endpoint out of inner networks.
  */
-export class ClientTokens {
+export class ClientTokens implements Renewable<string> {
   readonly #credentials: ClientCredentials
   readonly #transport: Transport
-  #token: { readonly text: Promise<string>; untilMs: number } | undefined
+  readonly #renewed = new Renewed(() => this.#ask())
 
   constructor(credentials: ClientCredentials, limits: TransportLimits, address?: StoreAddress) {
     this.#credentials = credentials
@@ -39,25 +38,18 @@ export class ClientTokens {
 
   /** Rejects with a StoreError: `refused` by the server, or `unreachable`; with the network's error where there is no answer. */
   get(): Promise<string> {
-    const known = this.#token
-    if (known !== undefined && Date.now() < known.untilMs - spareMs) return known.text
-    // As long as nothing is known of it, all wait for the same one.
-    const token = { text: this.#ask(), untilMs: Infinity }
-    this.#token = token
-    token.text.catch(() => this.forget(token.text))
-    return token.text
+    return this.#renewed.get()
   }
 
-  /** The next one is asked for anew. @param token only if it is still this one */
-  forget(token?: Promise<string>): void {
-    if (token === undefined || this.#token?.text === token) this.#token = undefined
+  forget(token: string): void {
+    this.#renewed.forget(token)
   }
 
   close(): void {
     this.#transport.close()
   }
 
-  async #ask(): Promise<string> {
+  async #ask(): Promise<Lease<string>> {
     const { endpoint, clientId, clientSecret, fields } = this.#credentials
     const form = {
       grant_type: 'client_credentials',
@@ -75,26 +67,30 @@ export class ClientTokens {
       ],
       body,
     })
-    const { access_token: token, expires_in: seconds, error } = membersOf(answer.body)
-    if (answer.status !== 200 || typeof token !== 'string' || !/^[!-~]{1,16384}$/.test(token)) {
-      const code = typeof error === 'string' && /^\w{1,100}$/.test(error) ? ` ${error}` : ''
-      throw failed(
-        answer.status >= 500 ? 'unreachable' : 'refused',
-        `${endpoint.host} gave no token: ${answer.status}${code}`,
-      )
-    }
-    const forSeconds = Number(seconds)
-    if (this.#token !== undefined)
-      this.#token.untilMs = Date.now() + 1_000 * (forSeconds > 0 ? forSeconds : usualSeconds)
-    return token
+    const { error } = membersOf(answer.body)
+    const token = tokenIn(answer)
+    if (token !== undefined) return token
+    const code = typeof error === 'string' && /^\w{1,100}$/.test(error) ? ` ${error}` : ''
+    throw failed(
+      answer.status >= 500 ? 'unreachable' : 'refused',
+      `${endpoint.host} gave no token: ${answer.status}${code}`,
+    )
   }
 }
 
 const failed = (failure: FailureClass, said: string) =>
   new StoreError(failure, `${said}; check the client's id and secret, and the address that gives tokens`)
 
+/** The token of an answer as RFC 6749 has it, section 5.1; undefined where there is none. */
+export function tokenIn({ status, body }: StoreAnswer): Lease<string> | undefined {
+  const { access_token: token, expires_in: seconds } = membersOf(body)
+  if (status !== 200 || typeof token !== 'string' || !/^[!-~]{1,16384}$/.test(token)) return undefined
+  const forSeconds = Number(seconds)
+  return { value: token, untilMs: Date.now() + 1_000 * (forSeconds > 0 ? forSeconds : usualSeconds) }
+}
+
 /** Nothing of an answer that is no JSON. */
-function membersOf(body: Buffer): Readonly<Record<string, unknown>> {
+export function membersOf(body: Buffer): Readonly<Record<string, unknown>> {
   try {
     const json: unknown = JSON.parse(body.toString('utf8'))
     return typeof json === 'object' && json !== null ? (json as Readonly<Record<string, unknown>>) : {}

@@ -1,6 +1,10 @@
-import { lookup as lookupName } from 'node:dns'
 import { isIP, type LookupFunction } from 'node:net'
-import { InnerAddressError, isInner, outerLookup } from '../../../broker/common/inner-addresses.ts'
+import {
+  InnerAddressError,
+  isInner,
+  isMetadata,
+  outerLookup,
+} from '../../../broker/common/inner-addresses.ts'
 import { hostAt, type InnerHosts, innerHosts, setStoreHosts } from '../../../broker/common/inner-hosts.ts'
 import { notAccepted } from '../../../subjects/kit/errors.ts'
 import { AllowedView, type StoreBounds } from '../contract/bounds.ts'
@@ -42,17 +46,23 @@ export class StoreAddress {
 
   /** Throws InnerAddressError for an inner address; a name is judged by `lookup`, when it is connected to. */
   require(): void {
+    if (isIP(this.#host) > 0 && isMetadata(this.#host)) throw this.#refused()
     const isInnerHost = /(?:^|\.)localhost$/.test(this.#host) || (isIP(this.#host) > 0 && isInner(this.#host))
     if (isInnerHost && !this.#allows(this.#host)) throw this.#refused()
   }
 
   /** Resolves the host's name; fails with InnerAddressError when it leads where it may not. */
   readonly lookup: LookupFunction = (hostname, options, callback) => {
-    if (this.#allows(hostname)) return lookupName(hostname, options, callback)
+    const isAllowed = this.#allows(hostname)
     outerLookup(
-      (address) => this.#allows(address),
+      (address) => !isMetadata(address) && (isAllowed || this.#allows(address)),
       () => this.#refused(),
     )(hostname, options, callback)
+  }
+
+  /** Whether an administrator has named it, and not just any place. */
+  get isNamed(): boolean {
+    return this.#allows(this.#host) && this.#allowed !== undefined
   }
 
   #allows(host: string): boolean {
@@ -71,9 +81,14 @@ export class StoreAddress {
 
   #refused(): InnerAddressError {
     const place = hostAt(this.#host, this.#port)
+    if (isIP(this.#host) > 0 && isMetadata(this.#host))
+      return new InnerAddressError(
+        this.#host,
+        'clouds keep the credentials of machines there: give that of a store',
+      )
     return new InnerAddressError(
       this.#host,
-      `an administrator can add ${place} to the setting storeHosts with "${setStoreHosts}" (each call replaces the list)`,
+      `an administrator can add ${place} to the setting storeHosts with "${setStoreHosts}" (each call replaces the list), if that is intended`,
     )
   }
 }

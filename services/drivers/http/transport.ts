@@ -23,6 +23,8 @@ export interface TransportLimits {
   /** Without a byte in either direction. */
   readonly idleTimeoutMs: number
   readonly connections: number
+  /** Longest answer that is read; without it as long as a store's may be. */
+  readonly maxAnswerBytes?: number
 }
 
 export interface WireRequest {
@@ -118,7 +120,9 @@ export class Transport {
       // It was answered before all of it was sent: nobody wants the rest.
       if (!request.writableEnded) request.destroy()
     }
-    request.on('response', (response) => collect(response, wire.into, answered, fail))
+    request.on('response', (response) =>
+      collect(response, wire.into, this.#limits.maxAnswerBytes ?? maxAnswerBytes, answered, fail),
+    )
     const { body } = wire
     if (body === undefined || Buffer.isBuffer(body)) request.end(body)
     else
@@ -172,6 +176,7 @@ function hasLeft(request: ClientRequest, piece: Buffer): Promise<boolean> {
 function collect(
   response: IncomingMessage,
   into: Buffer | undefined,
+  maxBytes: number,
   resolve: (answer: StoreAnswer) => void,
   reject: (error: Error) => void,
 ): void {
@@ -185,8 +190,7 @@ function collect(
     if (target !== undefined) chunk.copy(target, received)
     else chunks.push(chunk)
     received += chunk.length
-    if (received > maxAnswerBytes)
-      response.destroy(new Error(`the answer is longer than ${maxAnswerBytes} bytes`))
+    if (received > maxBytes) response.destroy(new Error(`the answer is longer than ${maxBytes} bytes`))
   })
   response.on('error', reject)
   response.on('end', () => {

@@ -1,6 +1,7 @@
 import { createHash, hash } from 'node:crypto'
 import { type PartBody, piecesOf } from '../contract/driver.ts'
 import { type Asked, request, type RetryLimits, type Service } from '../http/requests.ts'
+import type { Renewable } from '../http/renewed.ts'
 import type { StoreAddress } from '../http/store-address.ts'
 import { StoreClock } from '../http/store-clock.ts'
 import { Transport, type TransportLimits, UnreadableBody } from '../http/transport.ts'
@@ -36,7 +37,8 @@ export interface S3Request extends Asked {
 /** Requests to one bucket: signed, retried, sent to the region that the bucket is in, errors classified. */
 export class S3Client {
   readonly #transport: Transport
-  readonly #signer: S3Signer | undefined
+  readonly #credentials: Renewable<S3Credentials> | undefined
+  #signer: S3Signer | undefined
   readonly #retry: RetryLimits
   readonly #service: Service<S3Answer>
   readonly #always: Readonly<Record<string, string>>
@@ -46,13 +48,13 @@ export class S3Client {
   /** @param always headers that each request has @param credentials undefined for requests that nobody signs */
   constructor(
     endpoint: BucketEndpoint,
-    credentials: S3Credentials | undefined,
+    credentials: Renewable<S3Credentials> | undefined,
     limits: TransportLimits & RetryLimits,
     always: Readonly<Record<string, string>>,
     address?: StoreAddress,
   ) {
     this.#endpoint = endpoint
-    this.#signer = credentials && new S3Signer(credentials, endpoint.region)
+    this.#credentials = credentials
     this.#transport = new Transport(endpoint, limits, address)
     this.#retry = limits
     this.#service = s3Service(endpoint.host)
@@ -82,7 +84,7 @@ export class S3Client {
     this.#transport.close()
   }
 
-  /** One try, and one more where the service says what was wrong with it: the region, or our clock. */
+  /** One try, and one more where the service says what was wrong with it: the region, credentials that have ended, or our clock. */
   async #exchange(asked: S3Request): Promise<S3Answer> {
     const answer = await this.#send(asked)
     const { region, code } = answer
@@ -93,10 +95,22 @@ export class S3Client {
       this.#transport.moveTo(this.#endpoint)
       return this.#send(asked)
     }
+    if (mayHaveEnded(answer, asked) && this.#credentials?.forget !== undefined) {
+      this.#credentials.forget(this.#signer.credentials)
+      return this.#send(asked)
+    }
     return code === 'RequestTimeTooSkewed' ? this.#send(asked) : answer
   }
 
+  /** Signs with the credentials that hold now; what is under way goes on with those that it began with. */
+  async #renewSigner(): Promise<void> {
+    const credentials = await this.#credentials?.get()
+    if (credentials !== undefined && credentials !== this.#signer?.credentials)
+      this.#signer = new S3Signer(credentials, this.#endpoint.region)
+  }
+
   async #send(asked: S3Request): Promise<S3Answer> {
+    await this.#renewSigner()
     const { method, key, body, into, signal, isChecked = false } = asked
     const { bucketPath, host, port, secure, provider } = this.#endpoint
     const path = key === undefined ? bucketPath || '/' : `${bucketPath}/${encodeKey(key)}`
@@ -180,6 +194,13 @@ export class S3Client {
     }
   }
 }
+
+/** Codes of temporary credentials that are not taken any more. */
+const endedCodes = new Set(['ExpiredToken', 'ExpiredTokenException', 'InvalidToken', 'TokenRefreshRequired'])
+
+/** Whether new credentials may help; the answer to HEAD has no code. */
+const mayHaveEnded = ({ status, code = '' }: S3Answer, { method }: S3Request): boolean =>
+  endedCodes.has(code) || (status === 400 && method === 'HEAD')
 
 const checksumHeader = 'x-amz-checksum-sha256'
 

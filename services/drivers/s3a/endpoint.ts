@@ -1,7 +1,7 @@
 import { isIP } from 'node:net'
 import type { FilesystemOptions } from '../../../subjects/filesystems/kinds.ts'
 import type { StoreEndpoint } from '../http/transport.ts'
-import { type Provider, providerOf } from './providers.ts'
+import { type Provider, providerOf, providers } from './providers.ts'
 
 /** Where the requests of one bucket go. */
 export interface BucketEndpoint extends StoreEndpoint {
@@ -50,6 +50,9 @@ export function bucketEndpoint(
 /** Certificates are for one label before the host, which has no dots. */
 const fitsHost = (bucket: string, isSecure: boolean) =>
   /^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/.test(bucket) && !(isSecure && bucket.includes('.'))
+
+/** Whether a host belongs to Amazon. */
+export const isOfAmazon = (host: string) => providers.AWS.hosts?.test(host) === true
 
 /** Amazon's regional and global endpoints; private ones and those of single services are taken as they are. */
 const isAmazon = (host: string) => /^s3(?:[.-][a-z0-9-]+)?\.amazonaws\.com(?:\.cn)?$/.test(host)

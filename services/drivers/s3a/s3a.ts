@@ -25,10 +25,10 @@ import { requireAddresses, StoreAddress } from '../http/store-address.ts'
 import { lossesOf, metadataOf } from './attributes.ts'
 import { Bucket, type BucketHeaders, type S3Object, timesOf } from './bucket.ts'
 import { S3Client } from './client.ts'
-import { bucketEndpoint } from './endpoint.ts'
+import { type Credentials, credentialsOf } from './credentials.ts'
+import { bucketEndpoint, isOfAmazon } from './endpoint.ts'
 import { failed } from './errors.ts'
 import { keyOf, refuseName } from './names.ts'
-import type { S3Credentials } from './signing.ts'
 import { checkedParts } from './parts.ts'
 import { beginUpload, partBytes, readUpload, wholeParts } from './upload.ts'
 import type { ListPage } from './xml.ts'
@@ -46,6 +46,7 @@ const maxBackoffMs = 20_000
 export class S3Driver extends BucketDriver<S3Object> implements Driver {
   readonly capabilities: Capabilities
   readonly #address: StoreAddress | undefined
+  readonly #permission: Credentials['permission']
   readonly #client: S3Client
   readonly #bucket: Bucket
   readonly #property: Property
@@ -58,7 +59,6 @@ export class S3Driver extends BucketDriver<S3Object> implements Driver {
     const property = readProperties(s3Properties, options.additionalProperties, (name) =>
       s3IneffectiveProperties.some((one) => one === name),
     )
-    const credentials = credentialsOf(options)
     const headers = headersOf(options, property)
     const endpoint = bucketEndpoint(options, {
       region: property('fs.s3a.endpoint.region'),
@@ -66,6 +66,8 @@ export class S3Driver extends BucketDriver<S3Object> implements Driver {
       isSecure: property('fs.s3a.connection.ssl.enabled') === 'true',
     })
     const address = bounds && new StoreAddress(endpoint, bounds)
+    const recipient = { endpoint, address, isCloud: isOfAmazon(endpoint.host), field: 'endpoint' }
+    const credentials = credentialsOf(options, recipient, endpoint.region, bounds)
     const concurrency = property('fs.s3a.connection.maximum')
     const limits = {
       connectTimeoutMs: property('fs.s3a.connection.establish.timeout'),
@@ -77,12 +79,13 @@ export class S3Driver extends BucketDriver<S3Object> implements Driver {
     }
     const always: Record<string, string> =
       property('fs.s3a.requester.pays.enabled') === 'true' ? { 'x-amz-request-payer': 'requester' } : {}
-    const client = new S3Client(endpoint, credentials, limits, always, address)
+    const client = new S3Client(endpoint, credentials.source, limits, always, address)
     const bucket = new Bucket(client, headers, endpoint.provider.deletesIfMatch)
     const place = `bucket ${options.bucketName} at ${endpoint.host}`
     const headBytes = property('fs.s3a.readahead.range')
     super({ bucket, service: 'S3', place, failed, headBytes, keyOf, refuseName, lossesOf })
     this.#address = address
+    this.#permission = credentials.permission
     this.#client = client
     this.#bucket = bucket
     this.#property = property
@@ -107,6 +110,7 @@ export class S3Driver extends BucketDriver<S3Object> implements Driver {
 
   requirePlace(): void {
     requireAddresses(this.#address === undefined ? [] : [this.#address], 'endpoint')
+    this.#permission?.require()
   }
 
   async *list(folder: StorePath, signal: AbortSignal, { after, limit }: Listing = {}): AsyncIterable<Page> {
@@ -252,35 +256,6 @@ const empty = Buffer.alloc(0)
 
 /** U+FFFD in UTF-8. */
 const replaced = Buffer.from('\ufffd')
-
-/** Undefined for requests that nobody signs. Throws GantryError NOT_ACCEPTED that names what is missing. */
-function credentialsOf({
-  credentialsProvider,
-  accessKey,
-  secretKey,
-  sessionToken,
-}: Options): S3Credentials | undefined {
-  const provider = credentialsProvider?.replace(/^.*\./, '')
-  const isAnonymous = provider === 'AnonymousAWSCredentialsProvider'
-  if (isAnonymous || (provider === undefined && accessKey === undefined && secretKey === undefined)) {
-    const given = Object.entries({ accessKey, secretKey, sessionToken }).find(
-      ([, value]) => value !== undefined,
-    )
-    if (given !== undefined && isAnonymous)
-      throw notAccepted(given[0], 'is for another credentialsProvider: leave it out')
-    if (!isAnonymous)
-      throw notAccepted(
-        'accessKey',
-        'is missing; for a public bucket give the credentialsProvider AnonymousAWSCredentialsProvider',
-      )
-    return undefined
-  }
-  if (accessKey === undefined) throw notAccepted('accessKey', 'is missing')
-  if (secretKey === undefined) throw notAccepted('secretKey', 'is missing')
-  if (provider === 'TemporaryAWSCredentialsProvider' && sessionToken === undefined)
-    throw notAccepted('sessionToken', 'is missing: temporary credentials have one')
-  return { accessKey, secretKey, sessionToken }
-}
 
 const acls: Readonly<Record<string, string>> = {
   Private: 'private',

@@ -35,13 +35,13 @@ export const signingTime = (ms: number): string => new Date(ms).toISOString().re
  * day. The secret leaves this object in no message.
  */
 export class S3Signer {
-  readonly #credentials: S3Credentials
+  readonly credentials: S3Credentials
   #region: string
   #day = ''
   #key: Buffer = Buffer.alloc(0)
 
   constructor(credentials: S3Credentials, region: string) {
-    this.#credentials = credentials
+    this.credentials = credentials
     this.#region = region
   }
 
@@ -55,7 +55,7 @@ export class S3Signer {
   }
 
   get sessionToken(): string | undefined {
-    return this.#credentials.sessionToken
+    return this.credentials.sessionToken
   }
 
   /** Value of the Authorization header, and the signature in it. */
@@ -72,7 +72,7 @@ export class S3Signer {
     text += `\n${signed}\n${payload}`
     const scope = this.#scope(time)
     const signature = this.#hmac(time, `AWS4-HMAC-SHA256\n${time}\n${scope}\n${hash('sha256', text)}`)
-    const credential = `${this.#credentials.accessKey}/${scope}`
+    const credential = `${this.credentials.accessKey}/${scope}`
     return {
       authorization: `AWS4-HMAC-SHA256 Credential=${credential},SignedHeaders=${signed},Signature=${signature}`,
       signature,
@@ -100,7 +100,7 @@ export class S3Signer {
   #hmac(time: string, text: string): string {
     const day = time.slice(0, 8)
     if (day !== this.#day) {
-      const ofDay = hmac(`AWS4${this.#credentials.secretKey}`, day)
+      const ofDay = hmac(`AWS4${this.credentials.secretKey}`, day)
       this.#key = hmac(hmac(hmac(ofDay, this.#region), 's3'), 'aws4_request')
       this.#day = day
     }

@@ -6,6 +6,7 @@ import { lifeOf } from '../../../broker/common/reconnects.ts'
 import type { SealedBox } from '../../../broker/common/sealed-box.ts'
 import { type Assignment, agentWork } from '../../../subjects/migrations/agent-work.ts'
 import type { Bucket } from '../../engine/run/bucket.ts'
+import type { Allowed } from '../../drivers/contract/bounds.ts'
 import { isSameFolder, resolvedFolder } from '../../drivers/index.ts'
 import type { Mover, MoveSpec } from '../../engine/mover.ts'
 import { flushTarget } from '../execution/flush-target.ts'
@@ -27,8 +28,8 @@ export interface AgentMigrationOptions {
   readonly mover: Mover
   readonly threads: number
   readonly shares: readonly string[]
-  /** Told which inner hosts the platform allows stores to be at; undefined when it does not say so. */
-  readonly onHosts: (hosts: readonly string[] | undefined) => void
+  /** Told what the platform allows stores: inner hosts (undefined when it does not say so), credentials of this host. */
+  readonly onAllowed: (allowed: Pick<Allowed, 'hosts' | 'hostCredentials'>) => void
   readonly assignment: Assignment
   readonly limits: readonly Bucket[]
   readonly onCount: CountListener
@@ -153,7 +154,7 @@ export class AgentMigration {
 
   /** What the migration is. @throws when it needs a folder of this host that is not shared, or is another than the platform's */
   async #open(): Promise<SentMigration> {
-    const { api, box, assignment, shares, onHosts } = this.#options
+    const { api, box, assignment, shares, onAllowed } = this.#options
     const { migration } = assignment
     const { sealed, publicKey } = await api.askOn(
       agentWork.open,
@@ -161,7 +162,7 @@ export class AgentMigration {
       this.#end.signal,
     )
     const opened = migrationOfBytes(box.open(sealed, publicKey))
-    onHosts(opened.storeHosts)
+    onAllowed({ hosts: opened.storeHosts, hostCredentials: opened.hostCredentials })
     for (const { path, witness } of opened.folders) {
       if (!isShared(resolvedFolder(path), shares))
         throw new Error(`the folder ${path} of this host is not shared; start the agent with --share`)

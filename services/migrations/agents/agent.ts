@@ -191,7 +191,7 @@ export class Agent {
       box: this.#box,
       mover: this.#mover,
       shares: this.#shares,
-      onHosts: (hosts) => allow(this.#bounds, { roots: this.#shares, hosts }),
+      onAllowed: (allowed) => allow(this.#bounds, { roots: this.#shares, ...allowed }),
       assignment,
       limits: [ownLimit, ...assignment.limits].map((id) => this.#buckets.of(id)),
       taking: this.#taking.signal,

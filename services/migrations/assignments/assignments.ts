@@ -139,8 +139,9 @@ export class Assignments {
     const mounted = spec.sourceMark === undefined ? [] : (source?.mountedBelow() ?? [])
     // The paths may lead elsewhere since the migration was assigned.
     const folders = [...roots, ...mounted].map((path) => seenFolder(path, this.#bounds))
-    const storeHosts = this.#allowed?.allowed.hosts
-    return bytesOfMigration({ spec: sentSpec(spec), queueCreated: queue.created, storeHosts, folders })
+    const { hosts: storeHosts, hostCredentials } = this.#allowed?.allowed ?? {}
+    const allowed = { storeHosts, hostCredentials }
+    return bytesOfMigration({ spec: sentSpec(spec), queueCreated: queue.created, ...allowed, folders })
   }
 
   /** What there is to do for an agent, and the limits that hold for it; it may ask about that from then on. */

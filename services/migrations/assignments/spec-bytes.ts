@@ -13,6 +13,8 @@ export interface SentMigration {
   readonly queueCreated: string
   /** Inner hosts that stores may be at; a platform of an earlier release does not say so. */
   readonly storeHosts?: readonly string[] | undefined
+  /** Which credentials of the agent's own host stores may be used with; none where it does not say so. */
+  readonly hostCredentials?: readonly string[] | undefined
   /** Of each folder of a host that a store is. */
   readonly folders: readonly { readonly path: string; readonly witness: Witness }[]
 }

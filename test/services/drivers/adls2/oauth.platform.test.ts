@@ -9,7 +9,7 @@ import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { getCACertificates, setDefaultCACertificates } from 'node:tls'
 import { SignJWT } from 'jose'
-import { afterAll, beforeAll, beforeEach, expect } from 'vitest'
+import { afterAll, afterEach, beforeAll, beforeEach, expect, vi } from 'vitest'
 import { Adls2Driver } from '../../../../services/drivers/adls2/adls2.ts'
 import { createBounds, type StoreBounds } from '../../../../services/drivers/contract/bounds.ts'
 import type { FilesystemOptions } from '../../../../subjects/filesystems/kinds.ts'
@@ -25,6 +25,8 @@ const test = (name: string, work: () => Promise<void>) => testUnless(noCertifica
 /** Azurite looks at who made a token for whom and until when; it cannot know Microsoft's keys. */
 const folder = mkdtempSync(join(tmpdir(), 'gantry-oauth-'))
 const clientId = 'mover'
+/** Where a test moves the clock, Azurite's stays. */
+const begun = new Date()
 const clientSecret = randomBytes(16).toString('hex')
 let azurite: Azurite
 let tokens: Server
@@ -60,6 +62,9 @@ afterAll(async () => {
   tokens?.close()
   rmSync(folder, { recursive: true })
 })
+afterEach(() => {
+  vi.useRealTimers()
+})
 beforeEach(() => {
   asked = []
   expiresIn = 3_600
@@ -70,8 +75,8 @@ const tokenOf = () =>
     .setProtectedHeader({ alg: 'HS256' })
     .setIssuer('https://sts.windows.net/tenant/')
     .setAudience('https://storage.azure.com')
-    .setIssuedAt()
-    .setNotBefore('0s')
+    .setIssuedAt(begun)
+    .setNotBefore(begun)
     .setExpirationTime('1h')
     .sign(randomBytes(32))
 
@@ -120,6 +125,7 @@ test('a token that is over soon is not used again', async () => {
   expiresIn = 60
   await using driver = open()
   await driver.probe(never)
+  vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + 40_000 })
   await driver.probe(never)
   expect(asked).toHaveLength(2)
 })
