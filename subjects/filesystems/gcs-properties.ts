@@ -2,15 +2,28 @@ import type { Properties } from './properties.ts'
 
 const MiB = 1024 * 1024
 
-/** Who asks: the key of a service account, or nobody. */
-export const gcsAuthTypes = ['SERVICE_ACCOUNT_JSON_KEYFILE', 'UNAUTHENTICATED'] as const
+/** Who asks: the key of a service account, the machine, an identity of elsewhere, or nobody. */
+export const gcsAuthTypes = [
+  'SERVICE_ACCOUNT_JSON_KEYFILE',
+  'COMPUTE_ENGINE',
+  'WORKLOAD_IDENTITY_FEDERATION_CREDENTIAL_CONFIG_FILE',
+  'UNAUTHENTICATED',
+] as const
 
 /** The properties of buckets that are honoured, with the names that Hadoop's connector for Cloud Storage gave them. */
 export const gcsProperties = {
   'fs.gs.auth.type': {
-    meaning: 'Who asks: a service account by its key, or nobody (public buckets)',
+    meaning:
+      'Who asks: a service account by its key, the service account of the machine, an identity of elsewhere (workload identity federation), or nobody (public buckets)',
     values: gcsAuthTypes,
     default: 'SERVICE_ACCOUNT_JSON_KEYFILE',
+  },
+  'fs.gs.auth.workload.identity.federation.credential.config.file': {
+    meaning:
+      'File of the host with the configuration of the federation, which the setting hostCredentials names; without it and without jsonKey that of GOOGLE_APPLICATION_CREDENTIALS of the service',
+    pattern: '^/.{1,999}$',
+    means: 'an absolute path',
+    default: '',
   },
   'fs.gs.http.connect-timeout': {
     meaning: 'Longest time for a connection to be made',

@@ -1,5 +1,6 @@
 import { Type } from 'typebox'
 import { azureProperties } from './azure-properties.ts'
+import { azureTokenProperties } from './azure-token-properties.ts'
 import { gcsIneffectiveProperties, gcsProperties } from './gcs-properties.ts'
 import { hdfsIneffectiveProperties, hdfsProperties, hdfsPropertyFamilies } from './hdfs-properties.ts'
 import { propertiesOption } from './properties.ts'
@@ -125,30 +126,42 @@ export const filesystemKinds = {
   'adls2-oauth2': {
     path: 'adls2/oauth2',
     fsType: 'adls2',
-    summary: 'an Azure Data Lake Storage Gen2 or Blob container, by a service principal',
+    summary:
+      'an Azure Data Lake Storage Gen2 or Blob container, by a service principal or an identity of the host',
     example:
       '--account-name lake --container-name data --oauth-client-id mover --oauth-client-secret top-secret --oauth-client-endpoint https://login.microsoftonline.com/tenant/oauth2/token',
     options: {
       accountName: azure.accountName,
-      oauthClientId: Type.String({
-        ...form('^[!-~]{1,200}$', '1 to 200 characters without blanks'),
-        description: 'Application (client) id of the service principal',
-      }),
-      oauthClientSecret: Type.String({
-        ...form('^[!-~]{1,1024}$', '1 to 1,024 characters without blanks'),
-        description: 'Secret of the service principal',
-      }),
-      oauthClientEndpoint: Type.String({
-        minLength: 1,
-        maxLength: 500,
-        ...form(
-          `^https?://[A-Za-z0-9.-]+(?::${portPattern})?/[!-"$-~]*$`,
-          'an address such as https://login.microsoftonline.com/<tenant>/oauth2/token',
-        ),
-        description:
-          'Address that gives tokens: https://login.microsoftonline.com/<tenant>/oauth2/token, or …/oauth2/v2.0/token',
-      }),
+      oauthClientId: Type.Optional(
+        Type.String({
+          ...form('^[!-~]{1,200}$', '1 to 200 characters without blanks'),
+          description:
+            'Application (client) id of the service principal, or of one of several identities of the host',
+        }),
+      ),
+      oauthClientSecret: Type.Optional(
+        Type.String({
+          ...form('^[!-~]{1,1024}$', '1 to 1,024 characters without blanks'),
+          description: 'Secret of the service principal',
+        }),
+      ),
+      oauthClientEndpoint: Type.Optional(
+        Type.String({
+          minLength: 1,
+          maxLength: 500,
+          ...form(
+            `^https?://[A-Za-z0-9.-]+(?::${portPattern})?/[!-"$-~]*$`,
+            'an address such as https://login.microsoftonline.com/<tenant>/oauth2/token',
+          ),
+          description:
+            'Address that gives tokens: https://login.microsoftonline.com/<tenant>/oauth2/token, or …/oauth2/v2.0/token',
+        }),
+      ),
       ...azure.container,
+      additionalProperties: propertiesOption(
+        { ...azureProperties, ...azureTokenProperties },
+        { guide: 'docs/AZURE.md' },
+      ),
     },
     secrets: ['oauthClientSecret'],
     sent: {
@@ -302,7 +315,7 @@ export const filesystemKinds = {
         Type.String({
           maxLength: 16_384,
           description:
-            'Key of a service account: the contents of the JSON file that the console gives out. Or give privateKey and clientEmail',
+            'Key of a service account: the contents of the JSON file that the console gives out, or of a configuration of workload identity federation. Or give privateKey and clientEmail',
         }),
       ),
       p12Key: Type.Optional(

@@ -1,9 +1,10 @@
 import { azureProperties } from '../../../subjects/filesystems/azure-properties.ts'
+import { azureTokenProperties } from '../../../subjects/filesystems/azure-token-properties.ts'
 import type { FilesystemOptions } from '../../../subjects/filesystems/kinds.ts'
 import { fileMetadata, folderMetadata, metadataHeaders } from '../azure-blob/attributes.ts'
 import { BlobClient } from '../azure-blob/client.ts'
 import { Container, type BlobProperties, type What, type WriteHeaders } from '../azure-blob/container.ts'
-import { blobEndpoint } from '../azure-blob/endpoint.ts'
+import { blobEndpoint, isOfAzure } from '../azure-blob/endpoint.ts'
 import { failed } from '../azure-blob/errors.ts'
 import { blobName, refuseName, writable } from '../azure-blob/names.ts'
 import { removeBlob } from '../azure-blob/remove.ts'
@@ -19,11 +20,13 @@ import {
 } from '../azure-blob/upload.ts'
 import type { StoreBounds } from '../contract/bounds.ts'
 import { type PropertyValues, readProperties } from '../contract/properties.ts'
+import type { HostPermission, Recipient } from '../host-credentials/permission.ts'
 import { ClientTokens, endpointOf } from '../http/client-credentials.ts'
 import { requireAddresses, StoreAddress } from '../http/store-address.ts'
 import type { TransportLimits } from '../http/transport.ts'
 import { type Authorizer, SharedKeySigner, TokenAuthorizer } from '../azure-blob/signing.ts'
 import { notAccepted } from '../../../subjects/kit/errors.ts'
+import { hostTokens, storageResource } from './host-tokens.ts'
 import { refuseUnlistable } from '../http/xml.ts'
 import { lossesOf } from '../contract/metadata-values.ts'
 import { textFromPath } from '../paths/path-text.ts'
@@ -61,8 +64,8 @@ const secondMs = 1_000
 /** `probe` answers a person who waits: one more try, then the truth. */
 const probeRetries = 1
 
-/** What tokens are for, in every cloud of Azure's. */
-const storageResource = 'https://storage.azure.com'
+const missing =
+  'is missing: give id, secret and endpoint of a service principal, or another fs.azure.account.oauth.provider.type'
 
 /**
  * An Azure container through its Blob endpoint, with and without hierarchical namespace. A folder is
@@ -71,6 +74,7 @@ const storageResource = 'https://storage.azure.com'
 export class Adls2Driver implements Driver {
   readonly capabilities: Capabilities
   readonly #addresses: { readonly address: StoreAddress; readonly field: string }[]
+  #permission: HostPermission | undefined
   readonly #client: BlobClient
   readonly #container: Container
   readonly #property: PropertyValues<typeof azureProperties>
@@ -82,7 +86,9 @@ export class Adls2Driver implements Driver {
    * @param bounds where stores may be; without them anywhere
    */
   constructor(options: Options, bounds?: StoreBounds) {
-    const property = readProperties(azureProperties, options.additionalProperties)
+    const property = readProperties(azureProperties, options.additionalProperties, (name) =>
+      Object.hasOwn(azureTokenProperties, name),
+    )
     const maxPutBytes = property('fs.azure.write.request.size')
     const concurrency = property('fs.azure.concurrentRequestCount.out')
     const endpoint = blobEndpoint(options)
@@ -95,8 +101,14 @@ export class Adls2Driver implements Driver {
       maxBackoffMs: property('fs.azure.io.retry.max.backoff.interval'),
     }
     const address = bounds && new StoreAddress(endpoint, bounds)
+    const recipient = { endpoint, address, isCloud: isOfAzure(endpoint.host), field: 'endpoint' }
     this.#addresses = address === undefined ? [] : [{ address, field: 'endpoint' }]
-    this.#client = new BlobClient(endpoint, this.#authorizer(options, limits, bounds), limits, address)
+    this.#client = new BlobClient(
+      endpoint,
+      this.#authorizer(options, recipient, limits, bounds),
+      limits,
+      address,
+    )
     this.#container = new Container(this.#client)
     this.#property = property
     this.#place = `container ${options.containerName} of account ${options.accountName}`
@@ -120,21 +132,34 @@ export class Adls2Driver implements Driver {
 
   requirePlace(): void {
     for (const { address, field } of this.#addresses) requireAddresses([address], field)
+    this.#permission?.require()
   }
 
   /** Throws GantryError NOT_ACCEPTED for an address that would get the secret in the clear. */
-  #authorizer(options: Options, limits: TransportLimits, bounds: StoreBounds | undefined): Authorizer {
+  #authorizer(
+    options: Options,
+    recipient: Recipient,
+    limits: TransportLimits,
+    bounds: StoreBounds | undefined,
+  ): Authorizer {
     if ('sharedKey' in options) return new SharedKeySigner(options.accountName, options.sharedKey)
+    const host = hostTokens(options, recipient, bounds)
+    this.#permission = host?.permission
+    if (host !== undefined) return new TokenAuthorizer(host.tokens)
+    const { oauthClientId, oauthClientSecret, oauthClientEndpoint } = options
+    if (oauthClientId === undefined) throw notAccepted('oauthClientId', missing)
+    if (oauthClientSecret === undefined) throw notAccepted('oauthClientSecret', missing)
+    if (oauthClientEndpoint === undefined) throw notAccepted('oauthClientEndpoint', missing)
     const field = 'oauthClientEndpoint'
-    const endpoint = new URL(options.oauthClientEndpoint)
+    const endpoint = new URL(oauthClientEndpoint)
     if (endpoint.protocol !== 'https:' && options.insecure !== true)
       throw notAccepted(field, 'is not https: the secret would be sent in the clear')
     const address = bounds && new StoreAddress(endpointOf(endpoint), bounds)
     if (address !== undefined) this.#addresses.push({ address, field })
     const credentials = {
       endpoint,
-      clientId: options.oauthClientId,
-      clientSecret: options.oauthClientSecret,
+      clientId: oauthClientId,
+      clientSecret: oauthClientSecret,
       // The two versions of Microsoft's endpoint have their own word for what a token is for.
       fields: endpoint.pathname.includes('/v2.0/')
         ? { scope: `${storageResource}/.default` }

@@ -21,6 +21,9 @@ const azureDomains = [
   'storage.azure.net',
 ]
 
+/** Whether a host is one of Azure's clouds. */
+export const isOfAzure = (host: string): boolean => azureDomains.some((domain) => host.endsWith(`.${domain}`))
+
 /**
  * The Blob endpoint of a container. Account keys work on it whatever the account's namespace, so `dfs.` host names become
  * `blob.`. Azure's own endpoints take the account into the host name, whether `endpoint` has it already or not; so does

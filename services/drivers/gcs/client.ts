@@ -2,7 +2,7 @@ import { type Asked, request, type RetryLimits, type Service } from '../http/req
 import type { StoreAddress } from '../http/store-address.ts'
 import { StoreClock } from '../http/store-clock.ts'
 import { type StoreEndpoint, Transport, type TransportLimits } from '../http/transport.ts'
-import type { Tokens } from './credentials.ts'
+import type { TokenSource } from './tokens.ts'
 import { failed, type GcsAnswer, gcsService } from './errors.ts'
 
 /** What is sent; made anew for each try. */
@@ -31,7 +31,7 @@ export class GcsClient {
   readonly #transport: Transport
   readonly #endpoint: StoreEndpoint
   readonly #bucket: string
-  readonly #tokens: Tokens | undefined
+  readonly #tokens: TokenSource | undefined
   readonly #always: Readonly<Record<string, string>>
   readonly #retry: RetryLimits
   readonly #service: Service<GcsAnswer>
@@ -41,7 +41,7 @@ export class GcsClient {
   constructor(
     endpoint: StoreEndpoint,
     bucket: string,
-    tokens: Tokens | undefined,
+    tokens: TokenSource | undefined,
     limits: TransportLimits & RetryLimits,
     always: Readonly<Record<string, string>>,
     address?: StoreAddress,
@@ -78,13 +78,21 @@ export class GcsClient {
 
   /** One try, and one more with a new token: that of before was made by another clock, or has run out. */
   async #exchange(asked: GcsRequest): Promise<GcsAnswer> {
-    const answer = await this.#send(asked)
-    if (answer.status !== 401 || this.#tokens === undefined) return answer
-    this.#tokens.forget()
-    return this.#send(asked)
+    const token = await this.#token()
+    const answer = await this.#send(asked, token)
+    if (answer.status !== 401 || token === undefined) return answer
+    this.#tokens?.forget(token)
+    return this.#send(asked, await this.#token())
   }
 
-  async #send({ method, path, isUpload = false, query, headers, body, into, signal }: GcsRequest) {
+  #token(): Promise<string> | undefined {
+    return this.#tokens?.get(Date.now() + this.#clock.aheadMs)
+  }
+
+  async #send(
+    { method, path, isUpload = false, query, headers, body, into, signal }: GcsRequest,
+    token: string | undefined,
+  ) {
     const { host, port, secure } = this.#endpoint
     const sent = body?.()
     const segments = [this.#bucket, ...path].map(encodeURIComponent).join('/')
@@ -99,7 +107,6 @@ export class GcsClient {
       'gzip',
       ...Object.entries(headers ?? {}).flat(),
     ]
-    const token = await this.#tokens?.get(Date.now() + this.#clock.aheadMs)
     if (token !== undefined) wire.push('authorization', `Bearer ${token}`)
     if (method !== 'GET') wire.push('content-length', String(sent?.sizeBytes ?? 0))
     const askedMs = Date.now()

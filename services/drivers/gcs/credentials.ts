@@ -3,9 +3,11 @@ import { SignJWT } from 'jose'
 import forge from 'node-forge'
 import type { FilesystemOptions } from '../../../subjects/filesystems/kinds.ts'
 import { notAccepted } from '../../../subjects/kit/errors.ts'
-
-/** "OAuth 2.0 scopes for Google APIs": reads and writes objects, and changes no permissions. */
-const scope = 'https://www.googleapis.com/auth/devstorage.read_write'
+import type { StoreBounds } from '../contract/bounds.ts'
+import type { Recipient } from '../host-credentials/permission.ts'
+import { federatedByFile, federatedByKey } from './federation.ts'
+import { machineCredentials } from './machine.ts'
+import { type Credentials, scope, type TokenSource } from './tokens.ts'
 
 /** The longest that the service takes. */
 const tokenSeconds = 3_600
@@ -22,7 +24,7 @@ interface ServiceAccount {
  * The tokens of a service account: made here and signed with its key, so that no other service is asked (Google's AIP-4111,
  * "Self-signed JWTs").
  */
-export class Tokens {
+class Tokens implements TokenSource {
   readonly #account: ServiceAccount
   #token:
     { readonly text: Promise<string>; readonly fromSeconds: number; readonly toSeconds: number } | undefined
@@ -31,7 +33,6 @@ export class Tokens {
     this.#account = account
   }
 
-  /** @param nowMs by the service's clock */
   get(nowMs: number): Promise<string> {
     const now = Math.floor(nowMs / 1_000)
     const known = this.#token
@@ -49,7 +50,6 @@ export class Tokens {
     return text
   }
 
-  /** The next one is made anew. */
   forget(): void {
     this.#token = undefined
   }
@@ -57,37 +57,65 @@ export class Tokens {
 
 type Options = FilesystemOptions<'gcs'>
 
-/** Throws GantryError NOT_ACCEPTED that names what is missing, or goes not together. */
-export function tokensOf(options: Options, authType: string): Tokens | undefined {
-  const has = (name: keyof Options) => options[name] !== undefined
-  const given = (['jsonKey', 'p12Key', 'privateKey', 'privateKeyId', 'clientEmail'] as const).find(has)
-  if (authType === 'UNAUTHENTICATED') {
-    if (given === undefined) return undefined
+/** @throws GantryError NOT_ACCEPTED that names what is missing, or goes not together */
+export function credentialsOf(
+  options: Options,
+  { authType, configFile }: { readonly authType: string; readonly configFile: string },
+  recipient: Recipient,
+  bounds: StoreBounds | undefined,
+): Credentials {
+  const { jsonKey } = options
+  const isFederation = authType === 'WORKLOAD_IDENTITY_FEDERATION_CREDENTIAL_CONFIG_FILE'
+  const given = (['p12Key', 'privateKey', 'privateKeyId', 'clientEmail', 'jsonKey'] as const).find(
+    (name) => options[name] !== undefined && !(isFederation && name === 'jsonKey'),
+  )
+  if (configFile !== '' && (!isFederation || jsonKey !== undefined))
+    throw notAccepted(
+      'additionalProperties.fs.gs.auth.workload.identity.federation.credential.config.file',
+      'is for fs.gs.auth.type WORKLOAD_IDENTITY_FEDERATION_CREDENTIAL_CONFIG_FILE without jsonKey: leave it out',
+    )
+  if (authType !== 'SERVICE_ACCOUNT_JSON_KEYFILE' && given !== undefined)
     throw notAccepted(given, 'is for a service account: leave it out, or fs.gs.auth.type')
-  }
+  if (authType === 'UNAUTHENTICATED') return { tokens: undefined }
+  if (authType === 'COMPUTE_ENGINE') return machineCredentials(recipient, bounds)
+  const json = jsonKey === undefined ? undefined : readJson(jsonKey)
+  if (json !== undefined && (isFederation || json['type'] === 'external_account'))
+    return federatedByKey(json, recipient, bounds)
+  return isFederation
+    ? federatedByFile(configFile, recipient, bounds)
+    : { tokens: new Tokens(serviceAccountOf(options, json)) }
+}
+
+/** The service account whose key is given. */
+function serviceAccountOf(
+  options: Options,
+  json: Readonly<Record<string, unknown>> | undefined,
+): ServiceAccount {
+  const has = (name: keyof Options) => options[name] !== undefined
   const [one, another] = (['jsonKey', 'p12Key', 'privateKey'] as const).filter(has)
   if (one !== undefined && another !== undefined)
     throw notAccepted(one, `is given besides ${another}: leave one of them out`)
-  const { jsonKey, p12Key } = options
-  if (jsonKey !== undefined)
-    return new Tokens(accountOf(readJsonKey(jsonKey), { key: 'jsonKey', email: 'jsonKey' }))
-  if (p12Key === undefined) return new Tokens(accountOf(options, { key: 'privateKey', email: 'clientEmail' }))
+  const { p12Key } = options
+  if (json !== undefined) return accountOf(readJsonKey(json), { key: 'jsonKey', email: 'jsonKey' })
+  if (p12Key === undefined) return accountOf(options, { key: 'privateKey', email: 'clientEmail' })
   const key = { ...options, privateKey: readP12Key(p12Key) }
-  return new Tokens(accountOf(key, { key: 'p12Key', email: 'clientEmail' }))
+  return accountOf(key, { key: 'p12Key', email: 'clientEmail' })
 }
 
 type Key = Pick<Options, 'privateKey' | 'privateKeyId' | 'clientEmail'>
 
-/** The file that the console gives out for a key. */
-function readJsonKey(text: string): Key {
-  let json: unknown
+function readJson(text: string): Readonly<Record<string, unknown>> {
   try {
-    json = JSON.parse(text)
+    return (JSON.parse(text) as Readonly<Record<string, unknown>> | null) ?? {}
   } catch {
     throw notAccepted('jsonKey', 'is not JSON: give the contents of the key file')
   }
+}
+
+/** The file that the console gives out for a key. */
+function readJsonKey(json: Readonly<Record<string, unknown>>): Key {
   const member = (name: string): string | undefined => {
-    const value = (json as Record<string, unknown> | null)?.[name]
+    const value = json[name]
     return typeof value === 'string' ? value : undefined
   }
   const type = member('type')

@@ -29,8 +29,8 @@ import { joinPath, parentOf } from '../paths/path-text.ts'
 import { metadataOf } from './attributes.ts'
 import { Bucket, type GcsObject, type GcsPage, type ObjectOptions } from './bucket.ts'
 import { GcsClient } from './client.ts'
-import { tokensOf } from './credentials.ts'
-import { gcsEndpoint } from './endpoint.ts'
+import { credentialsOf } from './credentials.ts'
+import { gcsEndpoint, isOfGoogle } from './endpoint.ts'
 import { failed } from './errors.ts'
 import { keyOf, refuseName } from './names.ts'
 import { discard, joinParts, partBytes, partsOf, readUpload, sweep, tokenOf, writePart } from './upload.ts'
@@ -52,6 +52,7 @@ export class GcsDriver extends BucketDriver<GcsObject> implements Driver {
   readonly capabilities: Capabilities
   readonly leftovers: Leftovers
   readonly #address: StoreAddress | undefined
+  readonly #requireCredentials: (() => void) | undefined
   readonly #client: GcsClient
   readonly #bucket: Bucket
   readonly #property: Property
@@ -64,10 +65,15 @@ export class GcsDriver extends BucketDriver<GcsObject> implements Driver {
     const property = readProperties(gcsProperties, options.additionalProperties, (name) =>
       gcsIneffectiveProperties.includes(name),
     )
-    const tokens = tokensOf(options, property('fs.gs.auth.type'))
     const objectOptions = objectOptionsOf(options, property)
     const endpoint = gcsEndpoint(options.endpoint)
     const address = bounds && new StoreAddress(endpoint, bounds)
+    const recipient = { endpoint, address, isCloud: isOfGoogle(endpoint.host), field: 'endpoint' }
+    const how = {
+      authType: property('fs.gs.auth.type'),
+      configFile: property('fs.gs.auth.workload.identity.federation.credential.config.file'),
+    }
+    const { tokens, require: requireCredentials } = credentialsOf(options, how, recipient, bounds)
     const concurrency = property('gantry.gcs.connections')
     const limits = {
       connectTimeoutMs: property('fs.gs.http.connect-timeout'),
@@ -85,6 +91,7 @@ export class GcsDriver extends BucketDriver<GcsObject> implements Driver {
     const headBytes = property('fs.gs.inputstream.min.range.request.size')
     super({ bucket, service: 'Cloud Storage', place, failed, headBytes, keyOf, refuseName, lossesOf })
     this.#address = address
+    this.#requireCredentials = requireCredentials
     this.#client = client
     this.#bucket = bucket
     this.#property = property
@@ -113,6 +120,7 @@ export class GcsDriver extends BucketDriver<GcsObject> implements Driver {
 
   requirePlace(): void {
     requireAddresses(this.#address === undefined ? [] : [this.#address], 'endpoint')
+    this.#requireCredentials?.()
   }
 
   async *list(folder: StorePath, signal: AbortSignal, { after, limit }: Listing = {}): AsyncIterable<Page> {

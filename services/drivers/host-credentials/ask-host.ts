@@ -3,6 +3,7 @@ import { open } from 'node:fs/promises'
 import { endpointOf, membersOf } from '../http/client-credentials.ts'
 import { type Failures, failuresWith } from '../http/failures.ts'
 import { request, type Service } from '../http/requests.ts'
+import type { StoreAddress } from '../http/store-address.ts'
 import { type StoreAnswer, Transport } from '../http/transport.ts'
 
 /** Services on the machine answer within milliseconds; those of a cloud's region within a second. */
@@ -26,6 +27,8 @@ export interface HostRequest {
   readonly what: string
   /** What the reader of a message can do about it. */
   readonly fix: string
+  /** Of a URL that a caller named. */
+  readonly address?: StoreAddress | undefined
   /** Says more of an answer that is an error; a word or two that come from no secret. */
   readonly code?: (answer: StoreAnswer) => string | undefined
 }
@@ -36,11 +39,11 @@ export const hostFailures = (fix: string): Failures =>
 
 /**
  * The answer of a service that gives credentials of the host: the metadata of the machine, a service beside the container, or
- * one of the cloud's. It goes to any address, so its own must come from the environment of the service or be one of ours, never
- * from a caller. Redirects are not followed. Rejects with a StoreError that has nothing of the answer but its status and code.
+ * one of the cloud's. It goes to any address, so its own must come from the environment of the service or be one of ours; one that
+ * a caller names has a `StoreAddress`. Redirects are not followed. Rejects with a StoreError that has nothing of the answer but its status and code.
  */
 export async function askHost(asked: HostRequest): Promise<StoreAnswer> {
-  const { url, method = 'GET', headers = {}, body, what, fix, code } = asked
+  const { url, method = 'GET', headers = {}, body, what, fix, code, address } = asked
   const { failed, networkError, noEndpoint } = hostFailures(fix)
   const answerError = (_what: string, answer: StoreAnswer) => {
     const { status } = answer
@@ -67,7 +70,7 @@ export async function askHost(asked: HostRequest): Promise<StoreAnswer> {
         ? []
         : ['content-length', '0']
   const limits = { connectTimeoutMs, idleTimeoutMs: tryTimeoutMs, connections: 1, maxAnswerBytes: maxBytes }
-  const transport = new Transport(endpointOf(url), limits)
+  const transport = new Transport(endpointOf(url), limits, address)
   try {
     return await request(
       service,

@@ -66,17 +66,25 @@ export class HostPermission {
     return this.#allowed
   }
 
-  #problem(): { readonly field: string; readonly text: string } | undefined {
+  #problem(): Problem | undefined {
     if (this.#allowed.length === 0) {
       const wanted = this.#wanted.join(' or ')
       const text = `uses credentials of the host, which filesystems may not: an administrator can add ${wanted} to the setting hostCredentials with "${setHostCredentials}" (each call replaces the list), or give credentials of its own`
       return { field: this.#field, text }
     }
-    for (const { endpoint, address, isCloud, field } of this.#recipients) {
-      if ((isCloud && endpoint.secure) || address?.isNamed === true) continue
-      const text = `would get credentials of the host, and ${endpoint.host} is no endpoint of that cloud by HTTPS: an administrator can add ${endpoint.host} to the setting storeHosts`
-      return { field, text }
-    }
-    return undefined
+    return this.#recipients.map(problemOf).find((problem) => problem !== undefined)
   }
+}
+
+interface Problem {
+  readonly field: string
+  readonly text: string
+}
+
+/** Why credentials are not sent there. */
+export function problemOf({ endpoint, address, isCloud, field }: Recipient): Problem | undefined {
+  const { host, secure } = endpoint
+  if ((isCloud && secure) || address?.isNamed === true) return undefined
+  const text = `would get credentials of the host, and ${host} is no endpoint of that cloud by HTTPS: an administrator can add ${host} to the setting storeHosts`
+  return { field, text }
 }

@@ -1,7 +1,7 @@
 import { isIP } from 'node:net'
 import type { FilesystemOptions } from '../../../subjects/filesystems/kinds.ts'
 import type { StoreEndpoint } from '../http/transport.ts'
-import { type Provider, providerOf, providers } from './providers.ts'
+import { type Provider, providerOf } from './providers.ts'
 
 /** Where the requests of one bucket go. */
 export interface BucketEndpoint extends StoreEndpoint {
@@ -51,8 +51,11 @@ export function bucketEndpoint(
 const fitsHost = (bucket: string, isSecure: boolean) =>
   /^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/.test(bucket) && !(isSecure && bucket.includes('.'))
 
-/** Whether a host belongs to Amazon. */
-export const isOfAmazon = (host: string) => providers.AWS.hosts?.test(host) === true
+/** Whether a host is Amazon S3's; below the same domain there are servers of its customers too. */
+export const isOfAmazon = (host: string): boolean =>
+  /(?:^|\.)s3(?:-[a-z-]+)?(?:\.dualstack)?(?:[.-][a-z]{2}(?:-[a-z]+)+-\d+)?(?:\.vpce)?\.amazonaws\.com(?:\.cn)?$/.test(
+    host,
+  )
 
 /** Amazon's regional and global endpoints; private ones and those of single services are taken as they are. */
 const isAmazon = (host: string) => /^s3(?:[.-][a-z0-9-]+)?\.amazonaws\.com(?:\.cn)?$/.test(host)

@@ -47,7 +47,12 @@ test.each<[string, Partial<FilesystemOptions<'gcs'>>, RegExp]>([
   ['a P12 with a password of its own', { p12Key: p12('own'), clientEmail }, /p12Key has no private key/],
   ['a P12 without an address', { p12Key: p12('notasecret') }, /clientEmail is missing/],
   ['a key for nobody', property('fs.gs.auth.type', 'UNAUTHENTICATED'), /privateKey is for a service account/],
-  ['another way', property('fs.gs.auth.type', 'COMPUTE_ENGINE'), /must be one of SERVICE_ACCOUNT/],
+  [
+    'a key of a machine',
+    property('fs.gs.auth.type', 'COMPUTE_ENGINE'),
+    /privateKey is for a service account/,
+  ],
+  ['another way', property('fs.gs.auth.type', 'USER_CREDENTIALS'), /must be one of SERVICE_ACCOUNT/],
   ['an unknown property', property('fs.gs.secret', 'top/secret'), /fs\.gs\.secret is not honoured/],
   ['a size', property('fs.gs.outputstream.upload.chunk.size', '1'), /chunk\.size must be .* from 1048576/],
   ['two keys', { ...property('gantry.gcs.kms.key', kmsKey), customerKey }, /customerKey is given besides/],

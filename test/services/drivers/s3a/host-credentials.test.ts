@@ -373,6 +373,15 @@ describe('a filesystem', () => {
     opened('store.example', ['store.example'])()
     expect(opened('store.example', [])).toThrow(/endpoint would get credentials of the host/)
     expect(opened('http://s3.amazonaws.com', [])).toThrow(/by HTTPS/)
+    for (const host of [
+      's3-accelerate',
+      's3.dualstack.eu-west-1',
+      'vpce-1.s3.eu-west-1.vpce',
+      's3-us-west-2',
+    ])
+      opened(`${host}.amazonaws.com`, [])()
+    for (const host of ['x.execute-api.us-east-1', 's3-1.us-east-1.elb', 'ec2-1-1-1-1.compute-1', 'x-s3'])
+      expect(opened(`${host}.amazonaws.com`, []), host).toThrow(/endpoint would get/)
     expect(opened('s3.amazonaws.com.example', [])).toThrow(/endpoint would get/)
   })
 
