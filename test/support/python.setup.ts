@@ -17,6 +17,7 @@ const environments: readonly Environment[] = [
     modules: 'nats, opentelemetry.proto.collector.trace.v1.trace_service_pb2',
   },
   { name: 'PYTHON_FOR_SCHEMATHESIS', requirements: ['schemathesis==4.32.5'], modules: 'schemathesis' },
+  { name: 'PYTHON_FOR_MOTO', requirements: ['moto[server]==5.2.5'], modules: 'moto.server' },
 ]
 const probeTimeoutMs = 20_000
 const installTimeoutMs = 3 * 60_000
