@@ -100,6 +100,12 @@ export const s3Properties = {
     means: 'a storage class such as standard_ia',
     default: '',
   },
+  'fs.s3a.create.checksum.algorithm': {
+    meaning:
+      'Digest that goes with content; without it what fits the service, mostly SHA256 for what is written with one request and CRC32C for larger files, of all of their content',
+    values: ['', 'SHA256', 'CRC32C', 'CRC64NVME', 'MD5'],
+    default: '',
+  },
   'fs.s3a.acl.default': {
     meaning: 'Canned ACL of what is written; without it none is sent, as buckets without ACLs want it',
     values: [

@@ -24,8 +24,29 @@ export interface S3Server extends AsyncDisposable {
   options(bucketName: string, properties?: Record<string, string>): FilesystemOptions<'s3a'>
 }
 
-/** @param program versitygw */
-export async function startS3Server(program: string): Promise<S3Server> {
+/** How an S3 server is started on a folder whose folders are its buckets. */
+export interface S3Program {
+  readonly args: (address: string, buckets: string) => readonly string[]
+  readonly env: (accessKey: string, secretKey: string) => Readonly<Record<string, string>>
+}
+
+export const versitygwProgram: S3Program = {
+  args: (address, buckets) => ['--port', address, '--quiet', 'posix', buckets],
+  env: (accessKey, secretKey) => ({ ROOT_ACCESS_KEY: accessKey, ROOT_SECRET_KEY: secretKey }),
+}
+
+export const minioProgram: S3Program = {
+  args: (address, buckets) => ['server', '--quiet', '--address', address, buckets],
+  env: (accessKey, secretKey) => ({
+    MINIO_ROOT_USER: accessKey,
+    MINIO_ROOT_PASSWORD: secretKey,
+    MINIO_BROWSER: 'off',
+    MINIO_UPDATE: 'off',
+  }),
+}
+
+/** @param program its path */
+export async function startS3Server(program: string, { args, env }: S3Program): Promise<S3Server> {
   const folder = mkdtempSync(join(tmpdir(), 'gantry-s3-'))
   const buckets = join(folder, 'buckets')
   mkdirSync(buckets)
@@ -33,9 +54,9 @@ export async function startS3Server(program: string): Promise<S3Server> {
   const port = await freePort()
   const endpoint = `http://127.0.0.1:${port}`
   const start = async () => {
-    const child = spawn(program, ['--port', `127.0.0.1:${port}`, '--quiet', 'posix', buckets], {
+    const child = spawn(program, args(`127.0.0.1:${port}`, buckets), {
       stdio: ['ignore', 'ignore', 'inherit'],
-      env: { ...process.env, ROOT_ACCESS_KEY: accessKey, ROOT_SECRET_KEY: secretKey },
+      env: { ...process.env, ...env(accessKey, secretKey) },
     })
     await until('the S3 server answers', () =>
       fetch(endpoint).then(

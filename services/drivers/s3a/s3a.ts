@@ -23,13 +23,15 @@ import {
 import { type PropertyValues, readProperties } from '../contract/properties.ts'
 import { requireAddresses, StoreAddress } from '../http/store-address.ts'
 import { lossesOf, metadataOf } from './attributes.ts'
-import { Bucket, type BucketHeaders, type S3Object, timesOf } from './bucket.ts'
+import { Bucket, type BucketHeaders, type ContentDigests, type S3Object, timesOf } from './bucket.ts'
 import { S3Client } from './client.ts'
+import type { ContentDigest } from './digests.ts'
 import { bucketEndpoint } from './endpoint.ts'
 import { failed } from './errors.ts'
 import { keyOf, refuseName } from './names.ts'
 import type { S3Credentials } from './signing.ts'
 import { checkedParts } from './parts.ts'
+import type { Provider } from './providers.ts'
 import { beginUpload, partBytes, readUpload, wholeParts } from './upload.ts'
 import type { ListPage } from './xml.ts'
 
@@ -78,7 +80,12 @@ export class S3Driver extends BucketDriver<S3Object> implements Driver {
     const always: Record<string, string> =
       property('fs.s3a.requester.pays.enabled') === 'true' ? { 'x-amz-request-payer': 'requester' } : {}
     const client = new S3Client(endpoint, credentials, limits, always, address)
-    const bucket = new Bucket(client, headers, endpoint.provider.deletesIfMatch)
+    const bucket = new Bucket(
+      client,
+      headers,
+      digestsFor(endpoint.provider, property),
+      endpoint.provider.deletesIfMatch,
+    )
     const place = `bucket ${options.bucketName} at ${endpoint.host}`
     const headBytes = property('fs.s3a.readahead.range')
     super({ bucket, service: 'S3', place, failed, headBytes, keyOf, refuseName, lossesOf })
@@ -117,8 +124,11 @@ export class S3Driver extends BucketDriver<S3Object> implements Driver {
     const maxKeys = Math.min(this.#property('fs.s3a.paging.maximum'), limit ?? Infinity, maxPageEntries)
     let found = prefix === '' || after !== undefined
     let token = after
+    // MinIO takes the marker of a folder for all of it, if it is asked for one key: it is passed over then.
+    const isOne = maxKeys === 1 && prefix !== ''
     do {
-      const page = await this.#bucket.listPage({ prefix, maxKeys, token }, what, signal)
+      const startAfter = isOne && token === undefined ? { startAfter: prefix } : {}
+      const page = await this.#bucket.listPage({ prefix, maxKeys, token, ...startAfter }, what, signal)
       found ||= page.objects.length + page.prefixes.length > 0
       const entries = page.isEncoded
         ? this.#entriesOf(page, prefix)
@@ -126,7 +136,8 @@ export class S3Driver extends BucketDriver<S3Object> implements Driver {
       token = page.nextToken === '' ? undefined : page.nextToken
       if (entries.length > 0) yield { entries, ...(token !== undefined && { cursor: token }) }
     } while (token !== undefined)
-    if (!found) throw failed('gone', what(), 'no such folder')
+    if (!found && !(isOne && (await this.#bucket.hasAny(prefix, what))))
+      throw failed('gone', what(), 'no such folder')
   }
 
   /** A file `a` beside objects `a/…` is listed as both: nothing that is there goes unseen. */
@@ -199,22 +210,22 @@ export class S3Driver extends BucketDriver<S3Object> implements Driver {
   async writtenParts(upload: Upload, bytesOfPart: number): Promise<readonly number[] | undefined> {
     const { path, key, id } = readUpload(upload)
     const parts = await this.#bucket.parts(key, id, this.what('look at the parts of', path))
-    return parts && wholeParts(parts, upload.sizeBytes, bytesOfPart)
+    return parts && wholeParts(parts.parts, upload.sizeBytes, bytesOfPart)
   }
 
   async commitUpload(upload: Upload, partCount: number, attributes: FileAttributes): Promise<Losses> {
     const { path, key, id } = readUpload(upload)
     const what = this.what('commit', path)
-    const parts = await this.#bucket.parts(key, id, what)
-    if (parts === undefined) await this.#requireCommitted(upload, partCount, what)
+    const written = await this.#bucket.parts(key, id, what)
+    if (written === undefined) await this.#requireCommitted(upload, partCount, what)
     else if (partCount === 0) {
       // No object can be made of no parts.
       await this.#bucket.put(key, empty, attributes, what)
       await this.#bucket.abortUpload(key, id, what)
     } else {
       await this.refuseFolder(key, what)
-      const checked = checkedParts(upload, partCount, parts, what)
-      if (!(await this.#bucket.completeUpload(key, id, checked, what)))
+      const parts = checkedParts(upload, partCount, written.parts, what)
+      if (!(await this.#bucket.completeUpload(key, id, { ...written, parts }, what)))
         await this.#requireCommitted(upload, partCount, what)
     }
     return lossesOf(attributes)
@@ -280,6 +291,12 @@ function credentialsOf({
   if (provider === 'TemporaryAWSCredentialsProvider' && sessionToken === undefined)
     throw notAccepted('sessionToken', 'is missing: temporary credentials have one')
   return { accessKey, secretKey, sessionToken }
+}
+
+/** Of the property, else what the provider checks. */
+function digestsFor({ checksums }: Provider, property: Property): ContentDigests {
+  const chosen = property('fs.s3a.create.checksum.algorithm').toLowerCase() as ContentDigest | ''
+  return chosen === '' ? checksums : { whole: chosen, parts: chosen }
 }
 
 const acls: Readonly<Record<string, string>> = {

@@ -2,12 +2,15 @@ import { hash } from 'node:crypto'
 import {
   type Continuation,
   type NewFile,
+  readableDigest,
   StoreError,
   type StorePath,
   type Upload,
 } from '../contract/driver.ts'
 import type { What } from '../buckets/objects.ts'
+import { digestOf } from '../digests/running-digest.ts'
 import type { Bucket } from './bucket.ts'
+import { type ContentDigest, md5Of } from './digests.ts'
 import type { ListedPart } from './xml.ts'
 
 const MiB = 1024 * 1024
@@ -63,17 +66,20 @@ function labelOf(
   { sizeBytes, tag }: Pick<NewFile, 'sizeBytes' | 'tag'>,
   { version, shared }: Continuation,
   bytesOfPart: number,
+  digest: ContentDigest,
 ): Buffer {
   const generation = shared?.generation ?? ''
-  const text = [path.toString('base64url'), sizeBytes, tag, bytesOfPart, generation, version].join('\n')
+  const text = [path.toString('base64url'), sizeBytes, tag, bytesOfPart, digest, generation, version].join(
+    '\n',
+  )
   return hash('sha256', text, 'buffer')
 }
 
-const isLabel = (part: ListedPart, label: Buffer): boolean => {
+async function isLabel(part: ListedPart, label: Buffer): Promise<boolean> {
   if (part.number !== labelNumber || part.sizeBytes !== label.length) return false
   // Where objects are encrypted by a key, the entity tag of a part is no digest of it.
-  if (part.sha256 !== '') return part.sha256 === hash('sha256', label, 'base64')
-  return part.etag.replaceAll('"', '') === hash('md5', label)
+  const known = readableDigest(part.digests) ?? { kind: 'md5', value: md5Of(part.etag) }
+  return known.value === (await digestOf(known.kind, [label]))
 }
 
 export interface Begun {
@@ -95,14 +101,15 @@ export async function beginUpload(
   // An hour back: clocks differ, and what is older than the upload was made by somebody else.
   const begunMs = Math.max(0, Date.now() + bucket.aheadMs - beforeMs)
   const asUpload = (id: string): Upload => ({ token: tokenOf({ path, id, begunMs }), sizeBytes })
-  if (continuation === undefined) return asUpload(await bucket.createUpload(key, metadata, what))
-  const label = labelOf(path, file, continuation, bytesOfPart)
+  if (continuation === undefined)
+    return asUpload(await bucket.createUpload(key, metadata, bucket.partDigest, what))
+  const label = labelOf(path, file, continuation, bytesOfPart, bucket.partDigest)
   const known = await labelled(bucket, key, label, what)
   if (known !== undefined) {
-    const parts = (await bucket.parts(key, known, what)) ?? []
+    const parts = (await bucket.parts(key, known, what))?.parts ?? []
     return { ...asUpload(known), written: wholeParts(parts, sizeBytes, bytesOfPart) }
   }
-  const id = await bucket.createUpload(key, metadata, what)
+  const id = await bucket.createUpload(key, metadata, bucket.partDigest, what)
   await bucket.putPart(key, { id, number: labelNumber }, label, what)
   // Somebody else may have begun the very same meanwhile: whoever comes first by the service's clock goes on.
   const first = (await labelled(bucket, key, label, what)) ?? id
@@ -118,10 +125,21 @@ async function labelled(bucket: Bucket, key: string, label: Buffer, what: What):
     (a, b) => Date.parse(a.initiated) - Date.parse(b.initiated) || (a.id < b.id ? -1 : 1),
   )
   for (const { id } of byAge) {
-    const [last] = (await bucket.parts(key, id, what, labelNumber - 1)) ?? []
-    if (last !== undefined && isLabel(last, label)) return id
+    const last = await lastPart(bucket, key, id, what)
+    if (last !== undefined && (await isLabel(last, label))) return id
   }
   return undefined
+}
+
+/** The part of the last number. MinIO goes on only after a part that is there: what is not found so is looked for among all. */
+async function lastPart(
+  bucket: Bucket,
+  key: string,
+  id: string,
+  what: What,
+): Promise<ListedPart | undefined> {
+  const [last] = (await bucket.parts(key, id, what, labelNumber - 1))?.parts ?? []
+  return last ?? (await bucket.parts(key, id, what))?.parts.find(({ number }) => number === labelNumber)
 }
 
 /** Parts of the content: those whose size is right for their place. */
