@@ -27,15 +27,18 @@ export interface S3Server extends AsyncDisposable {
 /** How an S3 server is started on a folder whose folders are its buckets. */
 export interface S3Program {
   readonly args: (address: string, buckets: string) => readonly string[]
+  readonly s3type: NonNullable<FilesystemOptions<'s3a'>['s3type']>
   readonly env: (accessKey: string, secretKey: string) => Readonly<Record<string, string>>
 }
 
 export const versitygwProgram: S3Program = {
+  s3type: 'S3_COMPATIBLE',
   args: (address, buckets) => ['--port', address, '--quiet', 'posix', buckets],
   env: (accessKey, secretKey) => ({ ROOT_ACCESS_KEY: accessKey, ROOT_SECRET_KEY: secretKey }),
 }
 
 export const minioProgram: S3Program = {
+  s3type: 'MINIO',
   args: (address, buckets) => ['server', '--quiet', '--address', address, buckets],
   env: (accessKey, secretKey) => ({
     MINIO_ROOT_USER: accessKey,
@@ -46,7 +49,7 @@ export const minioProgram: S3Program = {
 }
 
 /** @param program its path */
-export async function startS3Server(program: string, { args, env }: S3Program): Promise<S3Server> {
+export async function startS3Server(program: string, { args, env, s3type }: S3Program): Promise<S3Server> {
   const folder = mkdtempSync(join(tmpdir(), 'gantry-s3-'))
   const buckets = join(folder, 'buckets')
   mkdirSync(buckets)
@@ -85,6 +88,7 @@ export async function startS3Server(program: string, { args, env }: S3Program): 
     options: (bucketName, additionalProperties = {}) => ({
       bucketName,
       endpoint,
+      s3type,
       accessKey,
       secretKey,
       additionalProperties,

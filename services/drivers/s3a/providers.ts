@@ -13,6 +13,8 @@ export interface Provider {
   readonly checksums: ContentDigests
   /** Whether a delete may depend on the version that is there; where it may not, only the look before it says so. */
   readonly deletesIfMatch: boolean
+  /** Bytes that the name of a folder that has a marker may have, where that is less than a path may. */
+  readonly folderNameBytes?: number
 }
 
 /**
@@ -41,7 +43,8 @@ export const providers: { readonly [T in S3Type]: Provider } = {
     checksums: md5,
     deletesIfMatch: false,
   },
-  MINIO: { ...compatible, deletesIfMatch: false },
+  // It keeps a marker as a file of the folder's name and nine bytes more.
+  MINIO: { ...compatible, deletesIfMatch: false, folderNameBytes: 255 - 9 },
   ORACLE: {
     hosts: /\.oraclecloud\.com$/,
     isVirtualHost: false,

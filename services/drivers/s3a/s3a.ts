@@ -28,7 +28,7 @@ import { S3Client } from './client.ts'
 import type { ContentDigest } from './digests.ts'
 import { bucketEndpoint } from './endpoint.ts'
 import { failed } from './errors.ts'
-import { keyOf, refuseName } from './names.ts'
+import { keyOf, refuseFolders, refuseName } from './names.ts'
 import type { S3Credentials } from './signing.ts'
 import { checkedParts } from './parts.ts'
 import type { Provider } from './providers.ts'
@@ -40,6 +40,9 @@ type Property = PropertyValues<typeof s3Properties>
 
 /** The service tells times in seconds in most answers; what is read meanwhile and written after it may be of the next one. */
 const secondMs = 1_000
+
+/** Asked for one key at a time, MinIO leaves out some. */
+const minPageKeys = 2
 
 /** Longest wait between retries, also when the store asks for a longer one. */
 const maxBackoffMs = 20_000
@@ -88,7 +91,9 @@ export class S3Driver extends BucketDriver<S3Object> implements Driver {
     )
     const place = `bucket ${options.bucketName} at ${endpoint.host}`
     const headBytes = property('fs.s3a.readahead.range')
-    super({ bucket, service: 'S3', place, failed, headBytes, keyOf, refuseName, lossesOf })
+    const { folderNameBytes } = endpoint.provider
+    const refuse = (path: StorePath) => refuseName(path) ?? refuseFolders(path, folderNameBytes)
+    super({ bucket, service: 'S3', place, failed, headBytes, keyOf, refuseName: refuse, lossesOf })
     this.#address = address
     this.#client = client
     this.#bucket = bucket
@@ -121,23 +126,26 @@ export class S3Driver extends BucketDriver<S3Object> implements Driver {
     const key = keyOf(folder)
     if (key === undefined) throw failed('gone', what(), 'no such folder')
     const prefix = key === '' ? '' : `${key}/`
-    const maxKeys = Math.min(this.#property('fs.s3a.paging.maximum'), limit ?? Infinity, maxPageEntries)
+    const wanted = Math.min(this.#property('fs.s3a.paging.maximum'), limit ?? Infinity, maxPageEntries)
+    const maxKeys = Math.max(wanted, minPageKeys)
     let found = prefix === '' || after !== undefined
     let token = after
-    // MinIO takes the marker of a folder for all of it, if it is asked for one key: it is passed over then.
-    const isOne = maxKeys === 1 && prefix !== ''
     do {
-      const startAfter = isOne && token === undefined ? { startAfter: prefix } : {}
-      const page = await this.#bucket.listPage({ prefix, maxKeys, token, ...startAfter }, what, signal)
+      const page = await this.#bucket.listPage({ prefix, maxKeys, token }, what, signal)
       found ||= page.objects.length + page.prefixes.length > 0
       const entries = page.isEncoded
         ? this.#entriesOf(page, prefix)
         : await this.#readable(this.#entriesOf(page, prefix), prefix, what)
       token = page.nextToken === '' ? undefined : page.nextToken
-      if (entries.length > 0) yield { entries, ...(token !== undefined && { cursor: token }) }
+      for (let at = 0; at < entries.length; at += wanted) {
+        const isLast = at + wanted >= entries.length
+        yield {
+          entries: entries.slice(at, at + wanted),
+          ...(isLast && token !== undefined && { cursor: token }),
+        }
+      }
     } while (token !== undefined)
-    if (!found && !(isOne && (await this.#bucket.hasAny(prefix, what))))
-      throw failed('gone', what(), 'no such folder')
+    if (!found) throw failed('gone', what(), 'no such folder')
   }
 
   /** A file `a` beside objects `a/…` is listed as both: nothing that is there goes unseen. */
