@@ -1,8 +1,8 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import type { ListedPrefix, ObjectBucket, StoredObject, What } from '../buckets/objects.ts'
-import { digestNames, type FileAttributes, type PartBody } from '../contract/driver.ts'
+import { digestNames, type Digests, type FileAttributes, type PartBody } from '../contract/driver.ts'
 import { isJoinable, joinedCrc } from '../digests/joined-crc.ts'
-import { attributesOf, hasOwnTime, metadataOf } from './attributes.ts'
+import { attributesOf, hasOwnTime, metadataOf, withoutOwn } from './attributes.ts'
 import type { S3Client, S3Request } from './client.ts'
 import { algorithmOf, type ContentDigest, digestsIn, digestsOf, headerOf } from './digests.ts'
 import { answerError, failed } from './errors.ts'
@@ -47,6 +47,18 @@ export interface ContentDigests {
   /** Of the parts of an upload. */
   readonly parts: ContentDigest
 }
+
+/** An object that is copied, in this or another bucket of the service. */
+export interface CopySource {
+  readonly bucketName: string
+  readonly key: string
+  readonly etag: string
+  /** See `BucketHeaders`, those of its bucket. */
+  readonly copied: Readonly<Record<string, string>>
+}
+
+/** What came of a copy at the service: `refused`, whatever the reason, means that nothing was copied. */
+export type CopyOutcome = 'gone' | 'changed' | 'refused'
 
 /** The parts of an upload. */
 export type UploadParts = Pick<PartsPage, 'parts' | 'isOfWhole'>
@@ -192,7 +204,10 @@ export class Bucket implements ObjectBucket<S3Object> {
     for (let index = 0; index < count; index++) {
       const offset = index * copyPartBytes
       const length = Math.min(copyPartBytes, sizeBytes - offset)
-      await this.copyPart(key, { id, number: index + 1 }, { key, etag, offset, length }, what)
+      const from = { ...this.copySource(key, etag), offset, length }
+      const refused = await this.copyPart(key, { id, number: index + 1 }, from, what)
+      if (refused !== undefined)
+        throw failed(refused === 'refused' ? 'io' : refused, what(), 'it cannot be copied')
     }
     const written = await this.parts(key, id, what)
     const parts = checkedParts({ token: '', sizeBytes }, count, written?.parts ?? [], what)
@@ -210,7 +225,7 @@ export class Bucket implements ObjectBucket<S3Object> {
       ...keptHeaders(there.headers),
       ...this.#headers.making,
       ...this.#headers.content,
-      ...this.#copySource(key, there.tag),
+      ...copyHeaders(this.copySource(key, there.tag)),
       ...metadata,
       'x-amz-metadata-directive': 'REPLACE',
     }
@@ -251,20 +266,60 @@ export class Bucket implements ObjectBucket<S3Object> {
     await this.#client.request({ method: 'PUT', key, query, body, headers, digest, what })
   }
 
-  /** Copies a range of an object of this entity tag into a part. Throws `changed`. */
+  /** An object of this bucket. */
+  copySource(key: string, etag: string): CopySource {
+    return { bucketName: this.#client.bucketName, key, etag, copied: this.#headers.copied }
+  }
+
+  /**
+   * Copies an object at the service, and gives it other metadata, but what a browser and others are told of its content.
+   * @returns its digests, as far as the service says them
+   */
+  async copyObject(
+    key: string,
+    from: CopySource,
+    { headers }: Pick<S3Object, 'headers'>,
+    attributes: FileAttributes,
+    what: What,
+  ): Promise<Digests | CopyOutcome> {
+    const { 'x-amz-storage-class': _storageClass, ...kept } = keptHeaders(headers)
+    const answer = await this.#client.request({
+      method: 'PUT',
+      key,
+      headers: {
+        ...withoutOwn(kept),
+        ...this.#headers.making,
+        ...this.#headers.content,
+        ...copyHeaders(from),
+        ...metadataOf(attributes),
+        'x-amz-metadata-directive': 'REPLACE',
+        'x-amz-tagging-directive': 'REPLACE',
+      },
+      what,
+      accept: refusals,
+    })
+    const refused = outcomeOf(answer)
+    if (refused !== undefined) return refused
+    const fields = parsed(answer.body, readFields, what)
+    return { ...digestsOf({ ...answer.headers, etag: fields['ETag'] }), ...digestsIn(fields) }
+  }
+
+  /** Copies a range of an object into a part. Undefined when that is done. */
   async copyPart(
     key: string,
     { id, number }: { readonly id: string; readonly number: number },
-    from: { readonly key: string; readonly etag: string; readonly offset: number; readonly length: number },
+    from: CopySource & { readonly offset: number; readonly length: number },
     what: What,
-  ): Promise<void> {
+  ): Promise<CopyOutcome | undefined> {
     const query = { partNumber: String(number), uploadId: id }
     const headers = {
       ...this.#headers.content,
-      ...this.#copySource(from.key, from.etag),
+      ...copyHeaders(from),
       'x-amz-copy-source-range': `bytes=${from.offset}-${from.offset + from.length - 1}`,
     }
-    await this.#client.request({ method: 'PUT', key, query, headers, what })
+    return outcomeOf(
+      await this.#client.request({ method: 'PUT', key, query, headers, what, accept: refusals }),
+    )
   }
 
   /** The parts of an upload in their order, from a number on; undefined when there is no such upload. */
@@ -319,30 +374,53 @@ export class Bucket implements ObjectBucket<S3Object> {
   /** Uploads to a key that are neither complete nor aborted. */
   async uploads(key: string, what: What): Promise<ListedUpload[]> {
     const all: ListedUpload[] = []
+    for await (const uploads of this.#uploadPages({ prefix: key }, what)) {
+      all.push(...uploads.filter((upload) => upload.key === key))
+      // Others whose keys begin with this one come after it.
+      if (uploads.at(-1)?.key !== key) break
+    }
+    return all
+  }
+
+  /** The same to all keys below a prefix, up to the next slash. */
+  async uploadsIn(prefix: string, what: What): Promise<ListedUpload[]> {
+    const of = { ...(prefix !== '' && { prefix }), delimiter: '/' }
+    return (await Array.fromAsync(this.#uploadPages(of, what))).flat()
+  }
+
+  async *#uploadPages(
+    of: Readonly<Record<string, string>>,
+    what: What,
+  ): AsyncGenerator<readonly ListedUpload[]> {
     let next: { readonly key: string; readonly id: string } | undefined
     do {
       const query = {
+        ...of,
         uploads: '',
         'encoding-type': 'url',
-        prefix: key,
         ...(next && { 'key-marker': next.key, 'upload-id-marker': next.id }),
       }
       const { body } = await this.#client.request({ method: 'GET', query, what })
       const page = parsed(body, readUploads, what)
-      all.push(...page.uploads.filter((upload) => upload.key === key))
-      // Others whose keys begin with this one come after it.
-      next = page.uploads.at(-1)?.key === key ? page.next : undefined
+      yield page.uploads
+      next = page.next
     } while (next !== undefined)
-    return all
   }
+}
 
-  #copySource(key: string, etag: string): Record<string, string> {
-    return {
-      ...this.#headers.copied,
-      'x-amz-copy-source': `${this.#client.bucketName}/${encodeKey(key)}`,
-      'x-amz-copy-source-if-match': etag,
-    }
-  }
+const copyHeaders = ({ bucketName, key, etag, copied }: CopySource): Record<string, string> => ({
+  ...copied,
+  'x-amz-copy-source': `${bucketName}/${encodeKey(key)}`,
+  'x-amz-copy-source-if-match': etag,
+})
+
+/** How services say that they copy something not, or not so. */
+const refusals = [400, 403, 404, 405, 412, 501]
+
+function outcomeOf({ status }: { readonly status: number }): CopyOutcome | undefined {
+  if (status < 300) return undefined
+  if (status === 404) return 'gone'
+  return status === 412 ? 'changed' : 'refused'
 }
 
 /** What of an object's headers a copy of it that gets other metadata is given again. */

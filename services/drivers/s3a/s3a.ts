@@ -9,6 +9,7 @@ import {
   type Capabilities,
   type Continuation,
   type Driver,
+  type Leftovers,
   type Entry,
   type FileAttributes,
   type Listing,
@@ -26,13 +27,14 @@ import { lossesOf, metadataOf } from './attributes.ts'
 import { Bucket, type BucketHeaders, type ContentDigests, type S3Object, timesOf } from './bucket.ts'
 import { S3Client } from './client.ts'
 import type { ContentDigest } from './digests.ts'
-import { bucketEndpoint } from './endpoint.ts'
+import { type BucketEndpoint, bucketEndpoint } from './endpoint.ts'
 import { failed } from './errors.ts'
 import { keyOf, refuseFolders, refuseName } from './names.ts'
 import type { S3Credentials } from './signing.ts'
 import { checkedParts } from './parts.ts'
 import type { Provider } from './providers.ts'
-import { beginUpload, partBytes, readUpload, wholeParts } from './upload.ts'
+import { S3Copy, S3Place } from './store-copy.ts'
+import { beginUpload, partBytes, readUpload, sweepUploads, wholeParts } from './upload.ts'
 import type { ListPage } from './xml.ts'
 
 type Options = FilesystemOptions<'s3a'>
@@ -54,6 +56,9 @@ export class S3Driver extends BucketDriver<S3Object> implements Driver {
   readonly #client: S3Client
   readonly #bucket: Bucket
   readonly #property: Property
+  readonly leftovers: Leftovers
+  readonly direct: S3Place
+  readonly #copies = new WeakMap<S3Place, S3Copy>()
 
   /**
    * Throws GantryError NOT_ACCEPTED for credentials that are not complete and a property that cannot be honoured.
@@ -98,6 +103,11 @@ export class S3Driver extends BucketDriver<S3Object> implements Driver {
     this.#client = client
     this.#bucket = bucket
     this.#property = property
+    this.direct = new S3Place(bucket, accessOf(options, endpoint))
+    this.leftovers = {
+      sweep: (folder, tag, _liveThreads, isOver) =>
+        sweepUploads(bucket, folder, tag, isOver, this.what('look for leftovers in', folder)),
+    }
     const maxPutBytes = property('fs.s3a.multipart.size')
     this.capabilities = {
       storeName: place,
@@ -188,6 +198,24 @@ export class S3Driver extends BucketDriver<S3Object> implements Driver {
           : entry,
       ),
     )
+  }
+
+  /** Between buckets of the same service whose requests have the same credentials. */
+  copyWithin({ direct }: Driver): S3Copy | undefined {
+    if (!(direct instanceof S3Place) || direct.access !== this.direct.access) return undefined
+    const known = this.#copies.get(direct)
+    if (known !== undefined) return known
+    const copy = new S3Copy(direct.bucket, {
+      bucket: this.#bucket,
+      what: (operation, path) => this.what(operation, path),
+      writableKey: async (path, what) => {
+        const key = this.writableKey(path, what)
+        await this.refuseFolder(key, what)
+        return key
+      },
+    })
+    this.#copies.set(direct, copy)
+    return copy
   }
 
   async beginUpload(path: StorePath, file: NewFile, continuation?: Continuation): Promise<Upload> {
@@ -300,6 +328,22 @@ function credentialsOf({
     throw notAccepted('sessionToken', 'is missing: temporary credentials have one')
   return { accessKey, secretKey, sessionToken }
 }
+
+/** What says where a bucket is and who asks for it, digested, as there are secrets in it. */
+function accessOf(
+  { bucketName: _bucket, customerKey: _key, additionalProperties = {}, ...others }: Options,
+  { secure }: BucketEndpoint,
+): string {
+  const properties = Object.entries(additionalProperties).filter(([name]) => !ofObjects.test(name))
+  const sorted = [...Object.entries(others), ...properties].toSorted(([one], [other]) =>
+    one < other ? -1 : 1,
+  )
+  return hash('sha256', JSON.stringify([secure, ...sorted]))
+}
+
+/** Properties that say how objects are read and written, and by how many requests: two buckets may differ in them. */
+const ofObjects =
+  /^fs\.s3a\.(?:acl|attempts|connection|create|encryption|endpoint\.region|multipart|paging|path\.style|readahead|requester|retry)\b/
 
 /** Of the property, else what the provider checks. */
 function digestsFor({ checksums }: Provider, property: Property): ContentDigests {

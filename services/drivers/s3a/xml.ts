@@ -26,6 +26,8 @@ export interface ListedPart {
   readonly number: number
   readonly sizeBytes: number
   readonly etag: string
+  /** ISO 8601 in UTC. */
+  readonly lastModified: string
   /** Of its content, as far as the service keeps them. */
   readonly digests: Digests
 }
@@ -98,10 +100,11 @@ export const fullObject = 'FULL_OBJECT'
 export function readParts(xml: Buffer): PartsPage {
   const { root, of } = read(xml, '/Part')
   return {
-    parts: of('/Part').map(({ PartNumber = '0', Size = '0', ETag = '', ...others }) => ({
+    parts: of('/Part').map(({ PartNumber = '0', Size = '0', ETag = '', LastModified = '', ...others }) => ({
       number: Number(PartNumber),
       sizeBytes: Number(Size),
       etag: ETag,
+      lastModified: LastModified,
       digests: digestsIn(others),
     })),
     isOfWhole: root['ChecksumType'] === fullObject,
