@@ -35,6 +35,8 @@ const copyPartBytes = 1024 * 1024 * 1024
 export interface BucketHeaders {
   /** Of whatever makes an object: encryption, storage class, ACL. */
   readonly making: Readonly<Record<string, string>>
+  /** Of whatever makes an object that was not there: tags. One that gets other attributes keeps its own. */
+  readonly tagging: Readonly<Record<string, string>>
   /** Of whatever sends or asks for content: the key of SSE-C. */
   readonly content: Readonly<Record<string, string>>
   /** The same of the object that is copied. */
@@ -176,6 +178,7 @@ export class Bucket implements ObjectBucket<S3Object> {
     const headers = {
       'content-type': 'application/octet-stream',
       ...this.#headers.making,
+      ...this.#headers.tagging,
       ...this.#headers.content,
       ...metadataOf(attributes),
     }
@@ -242,6 +245,7 @@ export class Bucket implements ObjectBucket<S3Object> {
     const headers = {
       'content-type': 'application/octet-stream',
       ...this.#headers.making,
+      ...this.#headers.tagging,
       ...this.#headers.content,
       ...metadata,
       ...digestHeaders(digest),
@@ -289,6 +293,7 @@ export class Bucket implements ObjectBucket<S3Object> {
       headers: {
         ...withoutOwn(kept),
         ...this.#headers.making,
+        ...this.#headers.tagging,
         ...this.#headers.content,
         ...copyHeaders(from),
         ...metadataOf(attributes),

@@ -360,11 +360,22 @@ const acls: Readonly<Record<string, string>> = {
   BucketOwnerFullControl: 'bucket-owner-full-control',
 }
 
+/** The header of tags, which are encoded as in a query. @param text `name=value,…` */
+const taggingOf = (text: string): Record<string, string> => {
+  if (text === '') return {}
+  const encoded = text.split(',').map((one) => {
+    const equals = one.indexOf('=')
+    return `${encodeURIComponent(one.slice(0, equals))}=${encodeURIComponent(one.slice(equals + 1))}`
+  })
+  return { 'x-amz-tagging': encoded.join('&') }
+}
+
 /** Throws GantryError NOT_ACCEPTED for what does not go together. */
 function headersOf({ customerKey }: Options, property: Property): BucketHeaders {
   const making: Record<string, string> = {}
   const storageClass = property('fs.s3a.create.storage.class')
   if (storageClass !== '') making['x-amz-storage-class'] = storageClass.toUpperCase()
+  const tagging = taggingOf(property('fs.s3a.create.tags'))
   const acl = acls[property('fs.s3a.acl.default')]
   if (acl !== undefined) making['x-amz-acl'] = acl
   const algorithm = property('fs.s3a.encryption.algorithm')
@@ -380,7 +391,7 @@ function headersOf({ customerKey }: Options, property: Property): BucketHeaders 
     )
   if ((algorithm === 'SSE-C') !== (customerKey !== undefined))
     throw notAccepted('customerKey', 'goes together with fs.s3a.encryption.algorithm SSE-C')
-  if (customerKey === undefined) return { making, content: {}, copied: {} }
+  if (customerKey === undefined) return { making, tagging, content: {}, copied: {} }
   const keyed = (prefix: string) => ({
     [`${prefix}-algorithm`]: 'AES256',
     [`${prefix}-key`]: customerKey,
@@ -388,6 +399,7 @@ function headersOf({ customerKey }: Options, property: Property): BucketHeaders 
   })
   return {
     making,
+    tagging,
     content: keyed('x-amz-server-side-encryption-customer'),
     copied: keyed('x-amz-copy-source-server-side-encryption-customer'),
   }

@@ -1,5 +1,11 @@
 import type { IncomingMessage } from 'node:http'
-import { GetObjectCommand, HeadObjectCommand, PutObjectCommand, S3Client } from '@aws-sdk/client-s3'
+import {
+  GetObjectCommand,
+  GetObjectTaggingCommand,
+  HeadObjectCommand,
+  PutObjectCommand,
+  S3Client,
+} from '@aws-sdk/client-s3'
 import { afterAll, beforeAll, describe, expect } from 'vitest'
 import { settings } from '../../../subjects/access/settings.ts'
 import { filesystems } from '../../../subjects/filesystems/filesystems.ts'
@@ -172,6 +178,34 @@ describe.for(s3Servers)('on $name', ({ name, missing, start }) => {
       }
     },
   )
+
+  testUnless(missing, 'what is written has the tags that were chosen, in whatever way it comes', async () => {
+    const properties = {
+      'fs.s3a.create.tags': 'project=lake,of=a b+c',
+      'fs.s3a.multipart.size': String(5 * MiB),
+    }
+    await using source = openS3(server.options('one'))
+    await using target = openS3(server.options('two', properties))
+    await target.put(at('tagged/put'), Buffer.from('content'), {})
+    const upload = await target.beginUpload(at('tagged/parts'), { sizeBytes: 3, tag: 't', attributes: {} })
+    await target.writePart(upload, 0, 0, bodyOf(Buffer.from('abc')))
+    await target.commitUpload(upload, 1, {})
+    await client.send(new PutObjectCommand({ Bucket: 'one', Key: 'tagged', Body: 'x', Tagging: 'other=1' }))
+    const file = await source.open(at('tagged'), { contentLater: true })
+    await target.copyWithin(source)!.file(file, at('tagged/copy'), {})
+    // What gets other attributes keeps its own.
+    await client.send(
+      new PutObjectCommand({ Bucket: 'two', Key: 'tagged/kept', Body: 'x', Tagging: 'other=1' }),
+    )
+    await target.setAttributes(at('tagged/kept'), { mode: 0o600 })
+    const tagsOf = async (Key: string) => {
+      const { TagSet = [] } = await client.send(new GetObjectTaggingCommand({ Bucket: 'two', Key }))
+      return Object.fromEntries(TagSet.map(({ Key: tag, Value }) => [tag, Value]))
+    }
+    for (const key of ['tagged/put', 'tagged/parts', 'tagged/copy'])
+      expect(await tagsOf(key), key).toEqual({ project: 'lake', of: 'a b+c' })
+    expect(await tagsOf('tagged/kept')).toEqual({ other: '1' })
+  })
 
   testUnless(missing, 'what the service does not copy is sent', async () => {
     await using service = await startCounting(({ url = '' }) => url.includes('denied'))
