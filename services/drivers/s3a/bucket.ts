@@ -4,7 +4,14 @@ import { digestNames, type Digests, type FileAttributes, type PartBody } from '.
 import { isJoinable, joinedCrc } from '../digests/joined-crc.ts'
 import { attributesOf, hasOwnTime, metadataOf, withoutOwn } from './attributes.ts'
 import type { S3Client, S3Request } from './client.ts'
-import { algorithmOf, type ContentDigest, digestsIn, digestsOf, headerOf } from './digests.ts'
+import {
+  algorithmOf,
+  type ContentDigest,
+  type ContentDigests,
+  digestsIn,
+  digestsOf,
+  headerOf,
+} from './digests.ts'
 import { answerError, failed } from './errors.ts'
 import { encodeKey } from './signing.ts'
 import { checkedParts } from './parts.ts'
@@ -41,13 +48,6 @@ export interface BucketHeaders {
   readonly content: Readonly<Record<string, string>>
   /** The same of the object that is copied. */
   readonly copied: Readonly<Record<string, string>>
-}
-
-/** Digests that go with content. */
-export interface ContentDigests {
-  readonly whole: ContentDigest
-  /** Of the parts of an upload. */
-  readonly parts: ContentDigest
 }
 
 /** An object that is copied, in this or another bucket of the service. */

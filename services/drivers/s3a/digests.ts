@@ -11,6 +11,13 @@ export const checksumKinds = Object.keys(checksums) as Checksum[]
 /** What goes with a content: a digest that the service checks and keeps, or Content-MD5, which it only checks. */
 export type ContentDigest = Checksum | 'md5'
 
+/** Digests that go with content. */
+export interface ContentDigests {
+  readonly whole: ContentDigest
+  /** Of the parts of an upload. */
+  readonly parts: ContentDigest
+}
+
 /** As values of headers and ends of names of XML have it. */
 export const algorithmOf = (kind: Checksum): string => kind.toUpperCase()
 export const headerOf = (kind: Checksum) => `x-amz-checksum-${kind}` as const

@@ -1,5 +1,5 @@
 import type { s3Types } from '../../../subjects/filesystems/kinds.ts'
-import type { ContentDigests } from './bucket.ts'
+import type { ContentDigests } from './digests.ts'
 
 export type S3Type = (typeof s3Types)[number]
 

@@ -25,7 +25,7 @@ const at = (path: string) => Buffer.from(path)
 const file = (tag: string) => ({ sizeBytes: 6 * 2 ** 20, tag, attributes: {} })
 const left = async () => {
   const { Uploads = [] } = await client.send(new ListMultipartUploadsCommand({ Bucket: bucket }))
-  return Uploads.map(({ Key }) => Key).toSorted()
+  return Uploads.map(({ Key = '' }) => Key).toSorted()
 }
 
 s3Test(
@@ -53,7 +53,7 @@ s3Test(
     await sweep('ours', (generation) => generation !== 2)
     // Those of a single process that may live on another host stay, too.
     expect(await left()).toEqual([...kept, 'folder/alone', 'folder/now', 'folder/plain'].toSorted())
-    await driver.leftovers.sweep(at('folder'), 'ours', [], ({ isOf }) => isOf(at('folder/now')))
+    await driver.leftovers.sweep(at('folder'), 'ours', [], (upload) => upload.isOf(at('folder/now')))
     expect(await left()).toEqual([...kept, 'folder/alone', 'folder/plain'].toSorted())
   },
 )
@@ -62,7 +62,7 @@ s3Test('what a single process left is aborted when nobody has written to it for 
   await using driver = openS3(server.options(bucket))
   await driver.beginUpload(at('old/alone'), file('ours'), { version: '1' })
   await driver.beginUpload(at('old/plain'), file('ours'))
-  const inOld = async () => (await left()).filter((key) => key?.startsWith('old/'))
+  const inOld = async () => (await left()).filter((key) => key.startsWith('old/'))
   await driver.leftovers.sweep(at('old'), 'ours', [], () => true)
   expect(await inOld()).toHaveLength(2)
   // The same uploads, as the service shows them later.
