@@ -4,6 +4,8 @@ import { once } from 'node:events'
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { storeError } from '../../services/drivers/contract/driver.ts'
+import { S3Driver } from '../../services/drivers/s3a/s3a.ts'
 import type { FilesystemOptions } from '../../subjects/filesystems/kinds.ts'
 import { freePort } from './platform.ts'
 import { until } from './until.ts'
@@ -56,17 +58,28 @@ export async function startS3Server(program: string, { args, env, s3type }: S3Pr
   const [accessKey, secretKey] = ['gantry-test', randomBytes(24).toString('base64url')]
   const port = await freePort()
   const endpoint = `http://127.0.0.1:${port}`
+  const options: S3Server['options'] = (bucketName, additionalProperties = {}) => ({
+    bucketName,
+    endpoint,
+    s3type,
+    accessKey,
+    secretKey,
+    additionalProperties,
+  })
   const start = async () => {
     const child = spawn(program, args(`127.0.0.1:${port}`, buckets), {
       stdio: ['ignore', 'ignore', 'inherit'],
       env: { ...process.env, ...env(accessKey, secretKey) },
     })
-    await until('the S3 server answers', () =>
-      fetch(endpoint).then(
+    // MinIO answers before it can do anything.
+    const driver = new S3Driver(options('no-bucket', { 'fs.s3a.attempts.maximum': '0' }))
+    await until('the S3 server knows its buckets', () =>
+      driver.probe(new AbortController().signal).then(
         () => true,
-        () => false,
+        (error: unknown) => storeError(error).failure === 'gone',
       ),
     )
+    await driver.close()
     return child
   }
   const kill = () => child.kill('SIGKILL')
@@ -85,14 +98,7 @@ export async function startS3Server(program: string, { args, env, s3type }: S3Pr
     // Each folder is a bucket.
     createBucket: (name) => mkdirSync(join(buckets, name)),
     removeBucket: (name) => rmSync(join(buckets, name), { recursive: true }),
-    options: (bucketName, additionalProperties = {}) => ({
-      bucketName,
-      endpoint,
-      s3type,
-      accessKey,
-      secretKey,
-      additionalProperties,
-    }),
+    options,
     kill: end,
     restart: async () => {
       child = await start()
