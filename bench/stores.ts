@@ -12,7 +12,7 @@ import { connectWithToken, type NatsConnection } from '../broker/rpc/connection.
 import { settings } from '../subjects/access/settings.ts'
 import { filesystems } from '../subjects/filesystems/filesystems.ts'
 import { loopback } from '../subjects/kit/names.ts'
-import { type S3Server, startS3Server } from '../test/support/s3-server.ts'
+import { type S3Server, startS3Server, versitygwProgram } from '../test/support/s3-server.ts'
 import { versitygw } from '../test/support/go-programs.setup.ts'
 import { startChild } from './child.ts'
 import { sameStart } from './copies.ts'
@@ -104,7 +104,7 @@ export async function benchStores(): Promise<void> {
   for (const { source, aim } of jobs) {
     const folder = mkdtempSync(join(process.env['GANTRY_BENCH_DIR'] ?? tmpdir(), 'gantry-bench-'))
     source.make(join(folder, 'from'))
-    await using server = await startS3Server(program)
+    await using server = await startS3Server(program, versitygwProgram)
     await using platform = await startChild('platform.mjs')
     const { tcpUrl, operatorToken } = JSON.parse(platform.line) as { tcpUrl: string; operatorToken: string }
     const connection = await connectWithToken(tcpUrl, operatorToken)

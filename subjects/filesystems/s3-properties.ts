@@ -8,6 +8,9 @@ const flag = (meaning: string, byDefault: boolean) => ({
   default: String(byDefault),
 })
 
+/** Name and value, from "Object tagging" of the service; a comma ends it here. */
+const tag = String.raw`[A-Za-z0-9 _.:/+@-]{1,128}=[A-Za-z0-9 _.:/=+@-]{0,256}`
+
 /** The properties of buckets that are honoured, with the names that Hadoop's S3A connector gave them. */
 export const s3Properties = {
   'fs.s3a.endpoint.region': {
@@ -100,6 +103,19 @@ export const s3Properties = {
     means: 'a storage class such as standard_ia',
     default: '',
   },
+  'fs.s3a.create.checksum.algorithm': {
+    meaning:
+      'Digest that goes with content; without it what fits the service, mostly SHA256 for what is written with one request and CRC32C for larger files, of all of their content',
+    values: ['', 'SHA256', 'CRC32C', 'CRC64NVME', 'MD5'],
+    default: '',
+  },
+  'fs.s3a.create.tags': {
+    meaning:
+      'Tags of what is written, folders among it; a name of Gantry alone. Tags of a source are not copied',
+    pattern: `^${tag}(?:,${tag}){0,9}$`,
+    means: 'up to ten tags such as project=lake,owner=data',
+    default: '',
+  },
   'fs.s3a.acl.default': {
     meaning: 'Canned ACL of what is written; without it none is sent, as buckets without ACLs want it',
     values: [
@@ -144,5 +160,32 @@ export const s3IneffectiveProperties = [
   'fs.s3a.socket.send.buffer',
   'fs.s3a.socket.recv.buffer',
   'fs.s3a.ssl.channel.mode',
+  'fs.s3a.audit.enabled',
+  'fs.s3a.change.detection.version.required',
+  'fs.s3a.committer.abort.pending.uploads',
+  'fs.s3a.committer.magic.enabled',
+  'fs.s3a.committer.staging.conflict-mode',
+  'fs.s3a.committer.staging.tmp.path',
+  'fs.s3a.committer.staging.unique-filenames',
+  'fs.s3a.committer.threads',
+  'fs.s3a.connection.acquisition.timeout',
+  'fs.s3a.connection.expect.continue',
+  'fs.s3a.connection.idle.time',
+  'fs.s3a.connection.keepalive',
+  'fs.s3a.connection.request.timeout',
+  'fs.s3a.connection.ttl',
+  'fs.s3a.create.performance',
+  'fs.s3a.downgrade.syncable.exceptions',
+  'fs.s3a.etag.checksum.enabled',
+  'fs.s3a.multiobjectdelete.enable',
+  'fs.s3a.performance.flags',
+  'fs.s3a.prefetch.block.count',
+  'fs.s3a.prefetch.block.size',
+  'fs.s3a.prefetch.enabled',
+  'fs.s3a.retry.limit',
+  'fs.s3a.retry.throttle.interval',
+  'fs.s3a.retry.throttle.limit',
+  'fs.s3a.vectored.read.max.merged.size',
+  'fs.s3a.vectored.read.min.seek.size',
   'fs.s3a.user.agent.prefix',
 ] as const

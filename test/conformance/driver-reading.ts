@@ -39,6 +39,25 @@ export function filesAreRead({ driver, another, folder }: Suite): void {
   })
 
   describe('read', () => {
+    test('gives the same where content was to come later', async () => {
+      const { at, put } = await folder()
+      for (const content of [Buffer.alloc(0), pattern(100), pattern(sizeBytes)]) {
+        await put('file', content)
+        const [now, later] = [
+          await driver().open(at('file')),
+          await driver().open(at('file'), { contentLater: true }),
+        ]
+        expect(later).toMatchObject({
+          sizeBytes: now.sizeBytes,
+          version: now.version,
+          attributes: now.attributes,
+        })
+        expect((await later.read(0, content.length)).equals(content)).toBe(true)
+        await later.verifyUnchanged()
+        await Promise.all([now.close(), later.close()])
+      }
+    })
+
     test('gives exactly the bytes of every range', async () => {
       const { at, put } = await folder()
       const content = pattern(sizeBytes)

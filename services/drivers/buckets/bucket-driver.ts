@@ -3,7 +3,7 @@ import {
   type FileAttributes,
   type Losses,
   nothingLost,
-  type SourceFile,
+  type ReadOptions,
   type StorePath,
 } from '../contract/driver.ts'
 import type { Location } from '../contract/location.ts'
@@ -102,12 +102,14 @@ export abstract class BucketDriver<O extends StoredObject> {
     return (await this.#bucket.hasAny(`${key}/`, what)) ? {} : undefined
   }
 
-  async open(path: StorePath): Promise<SourceFile> {
+  async open(path: StorePath, { contentLater = false }: ReadOptions = {}): Promise<ObjectFile<O>> {
     const what = this.what('open', path)
     const key = this.#store.keyOf(path)
     if (key === undefined) throw this.#store.failed('gone', what(), 'no such file')
     if (key === '') throw this.#store.failed('unsupported', what(), 'it is a folder')
-    const opened = await this.#bucket.readHead(key, this.#store.headBytes, what)
+    const opened = contentLater
+      ? await this.#withoutHead(key, what)
+      : await this.#bucket.readHead(key, this.#store.headBytes, what)
     if (opened === undefined) {
       if (await this.#bucket.hasAny(`${key}/`, what))
         throw this.#store.failed('unsupported', what(), 'it is a folder')
@@ -115,6 +117,14 @@ export abstract class BucketDriver<O extends StoredObject> {
     }
     const describe = (operation: string) => this.what(operation, path)()
     return new ObjectFile(this.#bucket, { ...opened, key }, readBytes, describe, this.#store.failed)
+  }
+
+  async #withoutHead(
+    key: string,
+    what: What,
+  ): Promise<{ readonly object: O; readonly head: Buffer } | undefined> {
+    const object = await this.#bucket.properties(key, what)
+    return object && { object, head: empty }
   }
 
   refuses(path: StorePath, { type, sizeBytes }: Pick<Entry, 'type' | 'sizeBytes'>): string | undefined {

@@ -2,26 +2,26 @@ import type { FileAttributes, SourceFile } from '../contract/driver.ts'
 import type { Failures } from '../http/failures.ts'
 import type { ObjectBucket, StoredObject } from './objects.ts'
 
-export interface OpenedObject {
+export interface OpenedObject<O extends StoredObject = StoredObject> {
   readonly key: string
-  readonly object: StoredObject
+  readonly object: O
   /** The first bytes, which came with the answer to `open`; possibly all. */
   readonly head: Buffer
 }
 
 /** One version of an object, held by its tag: the service refuses to read when another content stands there. */
-export class ObjectFile implements SourceFile {
+export class ObjectFile<O extends StoredObject = StoredObject> implements SourceFile {
   readonly nameCount = 1
   readonly attributes: FileAttributes
   readonly #bucket: Pick<ObjectBucket, 'properties' | 'readRange'>
-  readonly #opened: OpenedObject
+  readonly #opened: OpenedObject<O>
   readonly #requestBytes: number
   readonly #describe: (operation: string) => string
   readonly #failed: Failures['failed']
 
   constructor(
     bucket: Pick<ObjectBucket, 'properties' | 'readRange'>,
-    opened: OpenedObject,
+    opened: OpenedObject<O>,
     requestBytes: number,
     describe: (operation: string) => string,
     failed: Failures['failed'],
@@ -32,6 +32,15 @@ export class ObjectFile implements SourceFile {
     this.#describe = describe
     this.#failed = failed
     this.attributes = opened.object.attributes
+  }
+
+  get key(): string {
+    return this.#opened.key
+  }
+
+  /** As it was when it was opened. */
+  get object(): O {
+    return this.#opened.object
   }
 
   get sizeBytes(): number {

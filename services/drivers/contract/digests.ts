@@ -5,8 +5,9 @@ export type DigestKind = (typeof digestKinds)[number]
 /** Each as base64. */
 export type Digests = { readonly [K in DigestKind]?: string }
 
-/** Those that whoever reads a content can make of it. */
-const readable = ['sha256', 'md5'] as const satisfies readonly DigestKind[]
+/** Those that whoever reads a content can make of it: the stronger ones first, and the faster one of the two CRCs. */
+const readable = ['sha256', 'md5', 'crc32c', 'crc64nvme'] as const satisfies readonly DigestKind[]
+export type ReadableKind = (typeof readable)[number]
 
 export const digestNames: Readonly<Record<DigestKind, string>> = {
   sha256: 'SHA-256',
@@ -31,7 +32,7 @@ export function commonDigest(
 /** A digest of a content that can be made of another one by reading it; undefined where there is none. */
 export function readableDigest(
   digests: Digests = {},
-): { readonly kind: (typeof readable)[number]; readonly value: string } | undefined {
+): { readonly kind: ReadableKind; readonly value: string } | undefined {
   for (const kind of readable) {
     const value = digests[kind]
     if (value !== undefined) return { kind, value }

@@ -15,6 +15,8 @@ import type { Location } from './location.ts'
 import type { Listing, Page } from './page.ts'
 import type { PartBody } from './part-body.ts'
 import type { Places } from './place.ts'
+import type { SourceFile } from './source-file.ts'
+import type { StoreCopy } from './store-copy.ts'
 
 export type * from './capabilities.ts'
 export * from './digests.ts'
@@ -24,6 +26,8 @@ export type * from './location.ts'
 export * from './page.ts'
 export * from './part-body.ts'
 export type * from './place.ts'
+export type * from './source-file.ts'
+export type * from './store-copy.ts'
 export * from './store-error.ts'
 
 /*
@@ -34,27 +38,6 @@ export * from './store-error.ts'
  *
  * Every operation that fails throws a `StoreError`; one whose signal is aborted throws the signal's reason.
  */
-
-/** A file opened for reading: one version of its content, however long the reading takes. */
-export interface SourceFile {
-  readonly sizeBytes: number
-  readonly attributes: FileAttributes
-  /** Names that this file has in its store (hard links); 1 where the store has no such thing. */
-  readonly nameCount: number
-  /** Equal for equal versions, in every process: parts read elsewhere are of the same content. */
-  readonly version: string
-  /**
-   * Exactly `length` bytes from `offset` (a fresh buffer, or one that stays valid until the next read of this file).
-   * Throws `changed` when the file has become shorter or another version.
-   */
-  read(offset: number, length: number): Promise<Buffer>
-  /**
-   * Throws `changed` when what was read may not be all of the version that was opened: where the store cannot tell that of
-   * what it answered, it is asked whether that version is still there.
-   */
-  verifyUnchanged(): Promise<void>
-  close(): Promise<void>
-}
 
 /** Folders below which no symbolic link is followed, and what is behind one. */
 export interface Confinement {
@@ -279,6 +262,9 @@ export interface Driver {
    * @param source as it was opened for the same job
    */
   copyFrom?(source: Driver, options: DirectOptions): DirectCopy | undefined
+
+  /** Copies at the service of both stores; undefined where it has no access to the other one, as far as the driver can tell. */
+  copyWithin?(source: Driver): StoreCopy | undefined
 
   /**
    * Holds a folder open, so that what is seen in it is of one folder, whatever is put or mounted in its place. Throws `gone`

@@ -75,6 +75,8 @@ export interface ReadOptions {
   readonly extended?: boolean
   /** Whether a symbolic link is followed, as long as it leads to something inside of the root. */
   readonly follow?: boolean
+  /** Whether content is read later or not at all: a store that sends the first bytes with its answer leaves them out. */
+  readonly contentLater?: boolean
 }
 
 /** A file that is to be written in parts. */

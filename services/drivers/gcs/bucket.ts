@@ -3,7 +3,7 @@ import type { ListedPrefix, ObjectBucket, ObjectPage, StoredObject, What } from 
 import { type FileAttributes, type PartBody, piecesOf } from '../contract/driver.ts'
 import { attributesOf, type Metadata, metadataOf } from './attributes.ts'
 import type { GcsClient, GcsRequest, Sent } from './client.ts'
-import { crcOf, crcText } from './crc32c.ts'
+import { crcOf, crcText } from '../digests/crc32c.ts'
 import { answerError, failed, isOfBucket } from './errors.ts'
 
 /** An object as the service tells it; its tag is the generation. */

@@ -1,5 +1,7 @@
 import type { What } from '../buckets/objects.ts'
 import type { Driver, LeftUpload, PartBody, Upload } from '../contract/driver.ts'
+import { crcOf, crcText } from '../digests/crc32c.ts'
+import { joinedCrc } from '../digests/joined-crc.ts'
 import { joinPath } from '../paths/path-text.ts'
 import {
   isLeftBehind,
@@ -14,7 +16,6 @@ import {
 import { allLiveThreads, isTemporaryName, temporaryPrefix } from '../paths/temporary-names.ts'
 import type { Metadata } from './attributes.ts'
 import { type Bucket, type GcsObject, maxJoined } from './bucket.ts'
-import { crcOf, crcText, joinedCrc, readCrc } from './crc32c.ts'
 import { failed } from './errors.ts'
 
 /*
@@ -105,9 +106,9 @@ export async function joinParts(
 ): Promise<void> {
   requireContiguous(parts, sizeBytes, what, failed)
   let sources: readonly GcsObject[] = parts.map(({ object }) => object)
-  const wanted = sources.reduce(
-    (crc, object) => joinedCrc(crc, readCrc(object.crc32c) ?? 0, object.sizeBytes),
-    0,
+  const wanted = joinedCrc(
+    'crc32c',
+    sources.map(({ crc32c: digest, sizeBytes: bytes }) => ({ digest, sizeBytes: bytes })),
   )
   for (let round = 0; sources.length > maxJoined; round++) {
     const groups = Array.from({ length: Math.ceil(sources.length / maxJoined) }, (_, index) =>
@@ -120,11 +121,11 @@ export async function joinParts(
     )
   }
   const whole = await bucket.join(key, sources, metadata, what)
-  if (whole.sizeBytes !== sizeBytes || whole.crc32c !== crcText(wanted))
+  if (whole.sizeBytes !== sizeBytes || whole.crc32c !== wanted)
     throw failed(
       'corrupt',
       what(),
-      `the whole has ${whole.sizeBytes} bytes and CRC-32C ${whole.crc32c}, its parts ${sizeBytes} and ${crcText(wanted)}`,
+      `the whole has ${whole.sizeBytes} bytes and CRC-32C ${whole.crc32c}, its parts ${sizeBytes} and ${wanted}`,
     )
 }
 

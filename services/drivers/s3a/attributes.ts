@@ -51,6 +51,14 @@ export function attributesOf(
   }
 }
 
+/** Headers without the attributes that are stored in them. */
+export const withoutOwn = (headers: Readonly<Record<string, string>>): Record<string, string> =>
+  Object.fromEntries(Object.entries(headers).filter(([name]) => !ownNames.has(name)))
+
+const ownNames = new Set(
+  ['mtime', 'file-mtime', 'file-permissions', 'file-owner', 'file-group'].map((name) => `${prefix}${name}`),
+)
+
 /** Whether the metadata have a time. */
 export const hasOwnTime = (headers: Readonly<Record<string, unknown>>): boolean =>
   headers[`${prefix}mtime`] !== undefined || headers[`${prefix}file-mtime`] !== undefined

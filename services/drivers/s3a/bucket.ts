@@ -1,15 +1,26 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import type { ListedPrefix, ObjectBucket, StoredObject, What } from '../buckets/objects.ts'
-import type { Digests, FileAttributes, PartBody } from '../contract/driver.ts'
-import { attributesOf, hasOwnTime, metadataOf } from './attributes.ts'
+import { digestNames, type Digests, type FileAttributes, type PartBody } from '../contract/driver.ts'
+import { isJoinable, joinedCrc } from '../digests/joined-crc.ts'
+import { attributesOf, hasOwnTime, metadataOf, withoutOwn } from './attributes.ts'
 import type { S3Client, S3Request } from './client.ts'
+import {
+  algorithmOf,
+  type ContentDigest,
+  type ContentDigests,
+  digestsIn,
+  digestsOf,
+  headerOf,
+} from './digests.ts'
 import { answerError, failed } from './errors.ts'
 import { encodeKey } from './signing.ts'
 import { checkedParts } from './parts.ts'
 import {
+  fullObject,
   type ListedPart,
   type ListedUpload,
   type ListPage,
+  type PartsPage,
   readFields,
   readListPage,
   readParts,
@@ -31,11 +42,28 @@ const copyPartBytes = 1024 * 1024 * 1024
 export interface BucketHeaders {
   /** Of whatever makes an object: encryption, storage class, ACL. */
   readonly making: Readonly<Record<string, string>>
+  /** Of whatever makes an object that was not there: tags. One that gets other attributes keeps its own. */
+  readonly tagging: Readonly<Record<string, string>>
   /** Of whatever sends or asks for content: the key of SSE-C. */
   readonly content: Readonly<Record<string, string>>
   /** The same of the object that is copied. */
   readonly copied: Readonly<Record<string, string>>
 }
+
+/** An object that is copied, in this or another bucket of the service. */
+export interface CopySource {
+  readonly bucketName: string
+  readonly key: string
+  readonly etag: string
+  /** See `BucketHeaders`, those of its bucket. */
+  readonly copied: Readonly<Record<string, string>>
+}
+
+/** What came of a copy at the service: `refused`, whatever the reason, means that nothing was copied. */
+export type CopyOutcome = 'gone' | 'changed' | 'refused'
+
+/** The parts of an upload. */
+export type UploadParts = Pick<PartsPage, 'parts' | 'isOfWhole'>
 
 /** Parts in an answer at most. */
 const partsPage = 1_000
@@ -44,12 +72,19 @@ const partsPage = 1_000
 export class Bucket implements ObjectBucket<S3Object> {
   readonly #client: S3Client
   readonly #headers: BucketHeaders
+  readonly #digests: ContentDigests
   readonly #deletesIfMatch: boolean
 
-  constructor(client: S3Client, headers: BucketHeaders, deletesIfMatch: boolean) {
+  constructor(client: S3Client, headers: BucketHeaders, digests: ContentDigests, deletesIfMatch: boolean) {
     this.#client = client
     this.#headers = headers
+    this.#digests = digests
     this.#deletesIfMatch = deletesIfMatch
+  }
+
+  /** Of the parts of an upload. */
+  get partDigest(): ContentDigest {
+    return this.#digests.parts
   }
 
   get aheadMs(): number {
@@ -143,10 +178,11 @@ export class Bucket implements ObjectBucket<S3Object> {
     const headers = {
       'content-type': 'application/octet-stream',
       ...this.#headers.making,
+      ...this.#headers.tagging,
       ...this.#headers.content,
       ...metadataOf(attributes),
     }
-    await this.#client.request({ method: 'PUT', key, body, headers, isChecked: true, what })
+    await this.#client.request({ method: 'PUT', key, body, headers, digest: this.#digests.whole, what })
   }
 
   /** Deletes the object of this entity tag; where the service cannot make sure of that, whatever is there. Throws `changed`. */
@@ -164,16 +200,21 @@ export class Bucket implements ObjectBucket<S3Object> {
     const metadata = metadataOf(attributes)
     if (Object.entries(metadata).every(([name, value]) => there.headers[name] === value)) return
     if (there.sizeBytes <= maxCopyBytes) return this.#replaceMetadata(key, there, metadata, what)
-    const id = await this.createUpload(key, { ...userMetadata(there), ...metadata }, what)
+    // Without a digest: some services want one of a copied part then, which nobody can give.
+    const id = await this.createUpload(key, { ...userMetadata(there), ...metadata }, undefined, what)
     const { sizeBytes, tag: etag } = there
     const count = Math.ceil(sizeBytes / copyPartBytes)
     for (let index = 0; index < count; index++) {
       const offset = index * copyPartBytes
       const length = Math.min(copyPartBytes, sizeBytes - offset)
-      await this.copyPart(key, { id, number: index + 1 }, { key, etag, offset, length }, what)
+      const from = { ...this.copySource(key, etag), offset, length }
+      const refused = await this.copyPart(key, { id, number: index + 1 }, from, what)
+      if (refused !== undefined)
+        throw failed(refused === 'refused' ? 'io' : refused, what(), 'it cannot be copied')
     }
-    const parts = checkedParts({ token: '', sizeBytes }, count, (await this.parts(key, id, what)) ?? [], what)
-    await this.completeUpload(key, id, parts, what)
+    const written = await this.parts(key, id, what)
+    const parts = checkedParts({ token: '', sizeBytes }, count, written?.parts ?? [], what)
+    await this.completeUpload(key, id, { isOfWhole: written?.isOfWhole === true, parts }, what)
   }
 
   /** By a copy at the service. Throws `gone`, `changed`. */
@@ -187,21 +228,27 @@ export class Bucket implements ObjectBucket<S3Object> {
       ...keptHeaders(there.headers),
       ...this.#headers.making,
       ...this.#headers.content,
-      ...this.#copySource(key, there.tag),
+      ...copyHeaders(this.copySource(key, there.tag)),
       ...metadata,
       'x-amz-metadata-directive': 'REPLACE',
     }
     await this.#client.request({ method: 'PUT', key, headers, what })
   }
 
-  /** Begins an upload in parts. */
-  async createUpload(key: string, metadata: Readonly<Record<string, string>>, what: What): Promise<string> {
+  /** Begins an upload in parts. @param digest that comes with each of them */
+  async createUpload(
+    key: string,
+    metadata: Readonly<Record<string, string>>,
+    digest: ContentDigest | undefined,
+    what: What,
+  ): Promise<string> {
     const headers = {
       'content-type': 'application/octet-stream',
       ...this.#headers.making,
+      ...this.#headers.tagging,
       ...this.#headers.content,
       ...metadata,
-      'x-amz-checksum-algorithm': 'SHA256',
+      ...digestHeaders(digest),
     }
     const query = { uploads: '' }
     const { body } = await this.#client.request({ method: 'POST', key, query, headers, what })
@@ -219,29 +266,72 @@ export class Bucket implements ObjectBucket<S3Object> {
   ): Promise<void> {
     const query = { partNumber: String(number), uploadId: id }
     const headers = this.#headers.content
-    await this.#client.request({ method: 'PUT', key, query, body, headers, isChecked: true, what })
+    const digest = this.#digests.parts
+    await this.#client.request({ method: 'PUT', key, query, body, headers, digest, what })
   }
 
-  /** Copies a range of an object of this entity tag into a part. Throws `changed`. */
+  /** An object of this bucket. */
+  copySource(key: string, etag: string): CopySource {
+    return { bucketName: this.#client.bucketName, key, etag, copied: this.#headers.copied }
+  }
+
+  /**
+   * Copies an object at the service, and gives it other metadata, but what a browser and others are told of its content.
+   * @returns its digests, as far as the service says them
+   */
+  async copyObject(
+    key: string,
+    from: CopySource,
+    { headers }: Pick<S3Object, 'headers'>,
+    attributes: FileAttributes,
+    what: What,
+  ): Promise<Digests | CopyOutcome> {
+    const { 'x-amz-storage-class': _storageClass, ...kept } = keptHeaders(headers)
+    const answer = await this.#client.request({
+      method: 'PUT',
+      key,
+      headers: {
+        ...withoutOwn(kept),
+        ...this.#headers.making,
+        ...this.#headers.tagging,
+        ...this.#headers.content,
+        ...copyHeaders(from),
+        ...metadataOf(attributes),
+        'x-amz-metadata-directive': 'REPLACE',
+        'x-amz-tagging-directive': 'REPLACE',
+      },
+      what,
+      accept: refusals,
+    })
+    const refused = outcomeOf(answer)
+    if (refused !== undefined) return refused
+    const fields = parsed(answer.body, readFields, what)
+    return { ...digestsOf({ ...answer.headers, etag: fields['ETag'] }), ...digestsIn(fields) }
+  }
+
+  /** Copies a range of an object into a part. Undefined when that is done. */
   async copyPart(
     key: string,
     { id, number }: { readonly id: string; readonly number: number },
-    from: { readonly key: string; readonly etag: string; readonly offset: number; readonly length: number },
+    from: CopySource & { readonly offset: number; readonly length: number },
     what: What,
-  ): Promise<void> {
+  ): Promise<CopyOutcome | undefined> {
     const query = { partNumber: String(number), uploadId: id }
     const headers = {
       ...this.#headers.content,
-      ...this.#copySource(from.key, from.etag),
+      ...copyHeaders(from),
       'x-amz-copy-source-range': `bytes=${from.offset}-${from.offset + from.length - 1}`,
     }
-    await this.#client.request({ method: 'PUT', key, query, headers, what })
+    return outcomeOf(
+      await this.#client.request({ method: 'PUT', key, query, headers, what, accept: refusals }),
+    )
   }
 
   /** The parts of an upload in their order, from a number on; undefined when there is no such upload. */
-  async parts(key: string, id: string, what: What, after = 0): Promise<ListedPart[] | undefined> {
+  async parts(key: string, id: string, what: What, after = 0): Promise<UploadParts | undefined> {
     const all: ListedPart[] = []
     let marker: string | undefined = after === 0 ? undefined : String(after)
+    let isOfWhole = false
     do {
       const query = {
         uploadId: id,
@@ -252,23 +342,34 @@ export class Bucket implements ObjectBucket<S3Object> {
       if (status === 404) return undefined
       const page = parsed(body, readParts, what)
       all.push(...page.parts)
+      isOfWhole = page.isOfWhole
       marker = page.parts.length === 0 ? undefined : page.nextMarker
     } while (marker !== undefined)
-    return all
+    return { parts: all, isOfWhole }
   }
 
-  /** False when there is no such upload. */
-  async completeUpload(key: string, id: string, parts: readonly ListedPart[], what: What): Promise<boolean> {
+  /** False when there is no such upload. Throws `corrupt` when the object has another content than its parts. */
+  async completeUpload(key: string, id: string, written: UploadParts, what: What): Promise<boolean> {
+    const whole = wholeDigest(this.#digests.parts, written)
     const answer = await this.#client.request({
       method: 'POST',
       key,
       query: { uploadId: id },
-      body: writeParts(parts),
-      headers: { 'content-type': 'application/xml', ...this.#headers.content },
+      body: writeParts(written.parts),
+      headers: {
+        'content-type': 'application/xml',
+        ...this.#headers.content,
+        ...(whole && { [headerOf(whole.kind)]: whole.digest, 'x-amz-checksum-type': fullObject }),
+      },
       what,
       accept: [404],
     })
-    return answer.status !== 404
+    if (answer.status === 404) return false
+    if (whole === undefined) return true
+    const { kind, digest } = whole
+    const { [kind]: its = digest } = digestsIn(parsed(answer.body, readFields, what))
+    if (its === digest) return true
+    throw failed('corrupt', what(), `the object has ${digestNames[kind]} ${its}, its parts have ${digest}`)
   }
 
   async abortUpload(key: string, id: string, what: What): Promise<void> {
@@ -278,30 +379,53 @@ export class Bucket implements ObjectBucket<S3Object> {
   /** Uploads to a key that are neither complete nor aborted. */
   async uploads(key: string, what: What): Promise<ListedUpload[]> {
     const all: ListedUpload[] = []
+    for await (const uploads of this.#uploadPages({ prefix: key }, what)) {
+      all.push(...uploads.filter((upload) => upload.key === key))
+      // Others whose keys begin with this one come after it.
+      if (uploads.at(-1)?.key !== key) break
+    }
+    return all
+  }
+
+  /** The same to all keys below a prefix, up to the next slash. */
+  async uploadsIn(prefix: string, what: What): Promise<ListedUpload[]> {
+    const of = { ...(prefix !== '' && { prefix }), delimiter: '/' }
+    return (await Array.fromAsync(this.#uploadPages(of, what))).flat()
+  }
+
+  async *#uploadPages(
+    of: Readonly<Record<string, string>>,
+    what: What,
+  ): AsyncGenerator<readonly ListedUpload[]> {
     let next: { readonly key: string; readonly id: string } | undefined
     do {
       const query = {
+        ...of,
         uploads: '',
         'encoding-type': 'url',
-        prefix: key,
         ...(next && { 'key-marker': next.key, 'upload-id-marker': next.id }),
       }
       const { body } = await this.#client.request({ method: 'GET', query, what })
       const page = parsed(body, readUploads, what)
-      all.push(...page.uploads.filter((upload) => upload.key === key))
-      // Others whose keys begin with this one come after it.
-      next = page.uploads.at(-1)?.key === key ? page.next : undefined
+      yield page.uploads
+      next = page.next
     } while (next !== undefined)
-    return all
   }
+}
 
-  #copySource(key: string, etag: string): Record<string, string> {
-    return {
-      ...this.#headers.copied,
-      'x-amz-copy-source': `${this.#client.bucketName}/${encodeKey(key)}`,
-      'x-amz-copy-source-if-match': etag,
-    }
-  }
+const copyHeaders = ({ bucketName, key, etag, copied }: CopySource): Record<string, string> => ({
+  ...copied,
+  'x-amz-copy-source': `${bucketName}/${encodeKey(key)}`,
+  'x-amz-copy-source-if-match': etag,
+})
+
+/** How services say that they copy something not, or not so. */
+const refusals = [400, 403, 404, 405, 412, 501]
+
+function outcomeOf({ status }: { readonly status: number }): CopyOutcome | undefined {
+  if (status < 300) return undefined
+  if (status === 404) return 'gone'
+  return status === 412 ? 'changed' : 'refused'
 }
 
 /** What of an object's headers a copy of it that gets other metadata is given again. */
@@ -361,18 +485,21 @@ function userMetadata({ headers }: S3Object): Record<string, string> {
   )
 }
 
-/** The digests of the whole content that headers tell. */
-function digestsOf(headers: IncomingHttpHeaders): Digests | undefined {
-  const stored = headers['x-amz-checksum-sha256']
-  const sha256 = typeof stored === 'string' && /^[A-Za-z0-9+/]{43}=$/.test(stored) ? stored : undefined
-  const isPlain =
-    !String(headers['x-amz-server-side-encryption'] ?? '').startsWith('aws:') &&
-    headers['x-amz-server-side-encryption-customer-algorithm'] === undefined
-  // Of an object in parts it is no digest of the content, and of one that is encrypted by a key not that of the content.
-  const [, hex] = (isPlain ? /^"([\da-f]{32})"$/.exec(headers.etag ?? '') : null) ?? []
-  const md5 = hex === undefined ? undefined : Buffer.from(hex, 'hex').toString('base64')
-  if (sha256 === undefined && md5 === undefined) return undefined
-  return { ...(sha256 !== undefined && { sha256 }), ...(md5 !== undefined && { md5 }) }
+/** What an upload says of the digest that its parts will come with: where it can be, it is to become one of the whole. */
+const digestHeaders = (kind: ContentDigest | undefined): Record<string, string> =>
+  kind === undefined || kind === 'md5'
+    ? {}
+    : {
+        'x-amz-checksum-algorithm': algorithmOf(kind),
+        ...(isJoinable(kind) && { 'x-amz-checksum-type': fullObject }),
+      }
+
+/** The digest that an object of these parts has; undefined where the service will not make one of the whole content. */
+function wholeDigest(kind: ContentDigest, { parts, isOfWhole }: UploadParts) {
+  if (!isOfWhole || kind === 'md5' || !isJoinable(kind)) return undefined
+  const digested = parts.map(({ digests, sizeBytes }) => ({ digest: digests[kind] ?? '', sizeBytes }))
+  const digest = joinedCrc(kind, digested)
+  return digest === undefined ? undefined : { kind, digest }
 }
 
 function parsed<T>(body: Buffer, read: (xml: Buffer) => T, what: What): T {

@@ -1,10 +1,12 @@
-import { createHash, hash } from 'node:crypto'
-import { type PartBody, piecesOf } from '../contract/driver.ts'
+import { hash } from 'node:crypto'
+import { digestNames, type PartBody, piecesOf } from '../contract/driver.ts'
+import { digestOf, startDigest } from '../digests/running-digest.ts'
 import { type Asked, request, type RetryLimits, type Service } from '../http/requests.ts'
 import type { Renewable } from '../http/renewed.ts'
 import type { StoreAddress } from '../http/store-address.ts'
 import { StoreClock } from '../http/store-clock.ts'
 import { Transport, type TransportLimits, UnreadableBody } from '../http/transport.ts'
+import { type Checksum, type ContentDigest, headerOf, textLength } from './digests.ts'
 import type { BucketEndpoint } from './endpoint.ts'
 import { failed, type S3Answer, s3Service } from './errors.ts'
 import {
@@ -27,8 +29,8 @@ export interface S3Request extends Asked {
   /** Names in lower case. */
   readonly headers?: Readonly<Record<string, string>>
   readonly body?: Buffer | PartBody
-  /** Whether the service is to check the body against a digest, and to keep that. */
-  readonly isChecked?: boolean
+  /** Against which the service is to check the body, and which it is to keep; without it only against the signature. */
+  readonly digest?: ContentDigest
   readonly into?: Buffer
   /** Statuses that are answers to the caller and no errors, besides 2xx; not where the bucket is missing. */
   readonly accept?: readonly number[]
@@ -111,8 +113,8 @@ export class S3Client {
 
   async #send(asked: S3Request): Promise<S3Answer> {
     await this.#renewSigner()
-    const { method, key, body, into, signal, isChecked = false } = asked
-    const { bucketPath, host, port, secure, provider } = this.#endpoint
+    const { method, key, body, into, signal, digest } = asked
+    const { bucketPath, host, port, secure } = this.#endpoint
     const path = key === undefined ? bucketPath || '/' : `${bucketPath}/${encodeKey(key)}`
     const query = Object.entries(asked.query ?? {})
       .toSorted(byName)
@@ -127,22 +129,23 @@ export class S3Client {
     }
     const isStreamed = body !== undefined && !Buffer.isBuffer(body)
     let payload = emptyHash
-    let sha256: string | undefined
+    const checksum = digest === undefined || digest === 'md5' ? undefined : digest
+    let known: string | undefined
     if (Buffer.isBuffer(body)) {
-      const digest = hash('sha256', body, 'buffer')
-      payload = digest.toString('hex')
-      if (isChecked && provider.checksums === 'sha256') sha256 = digest.toString('base64')
-      if (isChecked && provider.checksums === 'md5') headers['content-md5'] = hash('md5', body, 'base64')
-    } else if (isStreamed && provider.checksums === 'md5') {
-      headers['content-md5'] = await md5Of(body)
+      const sha256 = hash('sha256', body, 'buffer')
+      payload = sha256.toString('hex')
+      if (digest === 'sha256') known = sha256.toString('base64')
+      else if (digest !== undefined) known = await digestOf(digest, [body])
+    } else if (isStreamed && checksum === undefined) {
+      known = await md5Of(body)
       payload = 'UNSIGNED-PAYLOAD'
     } else if (isStreamed && this.#signer !== undefined) {
       payload = streamedPayload
       headers['content-encoding'] = 'aws-chunked'
       headers['x-amz-decoded-content-length'] = String(body.sizeBytes)
-      headers['x-amz-trailer'] = checksumHeader
+      if (checksum !== undefined) headers['x-amz-trailer'] = headerOf(checksum)
     }
-    if (sha256 !== undefined) headers[checksumHeader] = sha256
+    if (known !== undefined) headers[checksum === undefined ? 'content-md5' : headerOf(checksum)] = known
     headers['x-amz-content-sha256'] = payload
     const token = this.#signer?.sessionToken
     if (token !== undefined) headers['x-amz-security-token'] = token
@@ -151,7 +154,7 @@ export class S3Client {
     const sent = signed.flat()
     if (signature !== undefined) sent.push('authorization', signature.authorization)
     sent.push('user-agent', 'gantry')
-    const stream = this.#streamOf(body, payload, time, signature?.signature)
+    const stream = this.#streamOf(asked, payload, time, signature?.signature)
     if (method === 'PUT' || method === 'POST') sent.push('content-length', String(stream.sizeBytes))
     const askedMs = Date.now()
     const answer = await this.#transport.exchange({
@@ -163,34 +166,40 @@ export class S3Client {
       signal,
     })
     this.#clock.told(answer.headers.date ?? '', askedMs, Date.now())
-    const echoed = answer.headers[checksumHeader]
-    const wanted = sha256 ?? stream.sha256?.()
-    if (answer.status < 300 && wanted !== undefined && typeof echoed === 'string' && !isOf(echoed, wanted))
-      throw failed('corrupt', asked.what(), `the service has content of SHA-256 ${echoed}, not ${wanted}`)
+    if (answer.status < 300 && checksum !== undefined) {
+      const echoed = answer.headers[headerOf(checksum)]
+      const wanted = known ?? stream.digest?.()
+      if (wanted !== undefined && typeof echoed === 'string' && !isOf(echoed, wanted))
+        throw failed(
+          'corrupt',
+          asked.what(),
+          `the service has content of ${digestNames[checksum]} ${echoed}, not ${wanted}`,
+        )
+    }
     return withError(answer, method)
   }
 
   /** The body as it goes over the wire, its length, and what its digest came to once it is sent. */
   #streamOf(
-    body: Buffer | PartBody | undefined,
+    { body, digest }: Pick<S3Request, 'body' | 'digest'>,
     payload: string,
     time: string,
     signature: string | undefined,
   ): {
     readonly body: Buffer | AsyncIterable<Buffer> | undefined
     readonly sizeBytes: number
-    readonly sha256?: () => string | undefined
+    readonly digest?: () => string | undefined
   } {
     if (body === undefined) return { body, sizeBytes: 0 }
     if (Buffer.isBuffer(body)) return { body, sizeBytes: body.length }
-    if (payload !== streamedPayload || this.#signer === undefined)
+    if (payload !== streamedPayload || this.#signer === undefined || digest === undefined || digest === 'md5')
       return { body: piecesOf(body), sizeBytes: body.sizeBytes }
-    let digest: string | undefined
-    const told = (sha256: string) => (digest = sha256)
+    let sent: string | undefined
+    const told = (its: string) => (sent = its)
     return {
-      body: signedChunks(this.#signer, body, { time, signature: signature ?? '' }, told),
-      sizeBytes: signedLength(body.sizeBytes),
-      sha256: () => digest,
+      body: signedChunks(this.#signer, body, { time, signature: signature ?? '', digest }, told),
+      sizeBytes: signedLength(body.sizeBytes, digest),
+      digest: () => sent,
     }
   }
 }
@@ -202,40 +211,35 @@ const endedCodes = new Set(['ExpiredToken', 'ExpiredTokenException', 'InvalidTok
 const mayHaveEnded = ({ status, code = '' }: S3Answer, { method }: S3Request): boolean =>
   endedCodes.has(code) || (status === 400 && method === 'HEAD')
 
-const checksumHeader = 'x-amz-checksum-sha256'
-
 /** Of a part of an upload the service may say the digest of the digests, with their number. */
 const isOf = (echoed: string, wanted: string): boolean => echoed === wanted || echoed.includes('-')
 
 const byName = ([a]: readonly [string, string], [b]: readonly [string, string]): number => (a < b ? -1 : 1)
 
 async function md5Of(body: PartBody): Promise<string> {
-  const digest = createHash('md5')
   try {
-    for await (const piece of piecesOf(body)) digest.update(piece)
+    return await digestOf('md5', piecesOf(body))
   } catch (cause) {
     throw new UnreadableBody('what is to be sent cannot be read', { cause })
   }
-  return digest.digest('base64')
 }
 
 /** Bytes of a signed chunk: more would only delay the first. */
 const chunkBytes = 1024 * 1024
 const signatureHead = ';chunk-signature='
 const signatureLength = 64
-const trailerOf = (sha256: string) => `${checksumHeader}:${sha256}`
-const sha256Length = 44
+const trailerOf = (kind: Checksum, digest: string) => `${headerOf(kind)}:${digest}`
 
 /** Length of a body in signed chunks, their frames and the digest after them. */
-function signedLength(sizeBytes: number): number {
+function signedLength(sizeBytes: number, kind: Checksum): number {
   const frame = (length: number) => length.toString(16).length + signatureHead.length + signatureLength + 4
   const whole = Math.floor(sizeBytes / chunkBytes)
   const rest = sizeBytes - whole * chunkBytes
   const ends =
     frame(0) -
     2 +
-    trailerOf('').length +
-    sha256Length +
+    trailerOf(kind, '').length +
+    textLength(kind) +
     2 +
     'x-amz-trailer-signature:'.length +
     signatureLength +
@@ -247,10 +251,14 @@ function signedLength(sizeBytes: number): number {
 async function* signedChunks(
   signer: S3Signer,
   body: PartBody,
-  { time, signature }: { readonly time: string; readonly signature: string },
-  told: (sha256: string) => void,
+  {
+    time,
+    signature,
+    digest: kind,
+  }: { readonly time: string; readonly signature: string; readonly digest: Checksum },
+  told: (digest: string) => void,
 ): AsyncGenerator<Buffer> {
-  const digest = createHash('sha256')
+  const digest = await startDigest(kind)
   let before = signature
   const head = (chunk: Buffer) => {
     before = signer.signChunk(time, before, chunk)
@@ -260,10 +268,10 @@ async function* signedChunks(
     digest.update(chunk)
     yield Buffer.concat([Buffer.from(head(chunk)), chunk, lineEnd])
   }
-  const sha256 = digest.digest('base64')
-  told(sha256)
+  const its = await digest.end()
+  told(its)
   const last = head(Buffer.alloc(0))
-  const trailer = trailerOf(sha256)
+  const trailer = trailerOf(kind, its)
   const ofTrailer = signer.signTrailer(time, before, `${trailer}\n`)
   yield Buffer.from(`${last}${trailer}\r\nx-amz-trailer-signature:${ofTrailer}\r\n\r\n`)
 }
@@ -278,8 +286,10 @@ function withError(answer: Omit<S3Answer, 'code' | 'region'>, method: string): S
   const { status, headers, body } = answer
   const region = regionIn(headers['x-amz-bucket-region'])
   const mayFailLate = status === 200 && method !== 'GET' && body.includes('<Error')
+  // HEAD has no body; MinIO says the code beside it.
+  const told = headers['x-minio-error-code']
   if ((status < 300 && !mayFailLate) || body.length === 0 || body.length > maxErrorBytes)
-    return { ...answer, code: undefined, region }
+    return { ...answer, code: status >= 300 && typeof told === 'string' ? told : undefined, region }
   let fields: Readonly<Record<string, string>> = {}
   try {
     fields = readFields(body)

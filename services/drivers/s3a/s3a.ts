@@ -9,6 +9,7 @@ import {
   type Capabilities,
   type Continuation,
   type Driver,
+  type Leftovers,
   type Entry,
   type FileAttributes,
   type Listing,
@@ -26,11 +27,14 @@ import { lossesOf, metadataOf } from './attributes.ts'
 import { Bucket, type BucketHeaders, type S3Object, timesOf } from './bucket.ts'
 import { S3Client } from './client.ts'
 import { type Credentials, credentialsOf } from './credentials.ts'
-import { bucketEndpoint, isOfAmazon } from './endpoint.ts'
+import type { ContentDigest, ContentDigests } from './digests.ts'
+import { type BucketEndpoint, bucketEndpoint, isOfAmazon } from './endpoint.ts'
 import { failed } from './errors.ts'
-import { keyOf, refuseName } from './names.ts'
+import { keyOf, refuseFolders, refuseName } from './names.ts'
 import { checkedParts } from './parts.ts'
-import { beginUpload, partBytes, readUpload, wholeParts } from './upload.ts'
+import type { Provider } from './providers.ts'
+import { S3Copy, S3Place } from './store-copy.ts'
+import { beginUpload, partBytes, readUpload, sweepUploads, wholeParts } from './upload.ts'
 import type { ListPage } from './xml.ts'
 
 type Options = FilesystemOptions<'s3a'>
@@ -38,6 +42,9 @@ type Property = PropertyValues<typeof s3Properties>
 
 /** The service tells times in seconds in most answers; what is read meanwhile and written after it may be of the next one. */
 const secondMs = 1_000
+
+/** Asked for one key at a time, MinIO leaves out some. */
+const minPageKeys = 2
 
 /** Longest wait between retries, also when the store asks for a longer one. */
 const maxBackoffMs = 20_000
@@ -50,6 +57,9 @@ export class S3Driver extends BucketDriver<S3Object> implements Driver {
   readonly #client: S3Client
   readonly #bucket: Bucket
   readonly #property: Property
+  readonly leftovers: Leftovers
+  readonly direct: S3Place
+  readonly #copies = new WeakMap<S3Place, S3Copy>()
 
   /**
    * Throws GantryError NOT_ACCEPTED for credentials that are not complete and a property that cannot be honoured.
@@ -80,15 +90,27 @@ export class S3Driver extends BucketDriver<S3Object> implements Driver {
     const always: Record<string, string> =
       property('fs.s3a.requester.pays.enabled') === 'true' ? { 'x-amz-request-payer': 'requester' } : {}
     const client = new S3Client(endpoint, credentials.source, limits, always, address)
-    const bucket = new Bucket(client, headers, endpoint.provider.deletesIfMatch)
+    const bucket = new Bucket(
+      client,
+      headers,
+      digestsFor(endpoint.provider, property),
+      endpoint.provider.deletesIfMatch,
+    )
     const place = `bucket ${options.bucketName} at ${endpoint.host}`
     const headBytes = property('fs.s3a.readahead.range')
-    super({ bucket, service: 'S3', place, failed, headBytes, keyOf, refuseName, lossesOf })
+    const { folderNameBytes } = endpoint.provider
+    const refuse = (path: StorePath) => refuseName(path) ?? refuseFolders(path, folderNameBytes)
+    super({ bucket, service: 'S3', place, failed, headBytes, keyOf, refuseName: refuse, lossesOf })
     this.#address = address
     this.#permission = credentials.permission
     this.#client = client
     this.#bucket = bucket
     this.#property = property
+    this.direct = new S3Place(bucket, accessOf(options, endpoint))
+    this.leftovers = {
+      sweep: (folder, tag, _liveThreads, isOver) =>
+        sweepUploads(bucket, folder, tag, isOver, this.what('look for leftovers in', folder)),
+    }
     const maxPutBytes = property('fs.s3a.multipart.size')
     this.capabilities = {
       storeName: place,
@@ -118,7 +140,8 @@ export class S3Driver extends BucketDriver<S3Object> implements Driver {
     const key = keyOf(folder)
     if (key === undefined) throw failed('gone', what(), 'no such folder')
     const prefix = key === '' ? '' : `${key}/`
-    const maxKeys = Math.min(this.#property('fs.s3a.paging.maximum'), limit ?? Infinity, maxPageEntries)
+    const wanted = Math.min(this.#property('fs.s3a.paging.maximum'), limit ?? Infinity, maxPageEntries)
+    const maxKeys = Math.max(wanted, minPageKeys)
     let found = prefix === '' || after !== undefined
     let token = after
     do {
@@ -128,7 +151,13 @@ export class S3Driver extends BucketDriver<S3Object> implements Driver {
         ? this.#entriesOf(page, prefix)
         : await this.#readable(this.#entriesOf(page, prefix), prefix, what)
       token = page.nextToken === '' ? undefined : page.nextToken
-      if (entries.length > 0) yield { entries, ...(token !== undefined && { cursor: token }) }
+      for (let at = 0; at < entries.length; at += wanted) {
+        const isLast = at + wanted >= entries.length
+        yield {
+          entries: entries.slice(at, at + wanted),
+          ...(isLast && token !== undefined && { cursor: token }),
+        }
+      }
     } while (token !== undefined)
     if (!found) throw failed('gone', what(), 'no such folder')
   }
@@ -175,6 +204,24 @@ export class S3Driver extends BucketDriver<S3Object> implements Driver {
     )
   }
 
+  /** Between buckets of the same service whose requests have the same credentials. */
+  copyWithin({ direct }: Driver): S3Copy | undefined {
+    if (!(direct instanceof S3Place) || direct.access !== this.direct.access) return undefined
+    const known = this.#copies.get(direct)
+    if (known !== undefined) return known
+    const copy = new S3Copy(direct.bucket, {
+      bucket: this.#bucket,
+      what: (operation, path) => this.what(operation, path),
+      writableKey: async (path, what) => {
+        const key = this.writableKey(path, what)
+        await this.refuseFolder(key, what)
+        return key
+      },
+    })
+    this.#copies.set(direct, copy)
+    return copy
+  }
+
   async beginUpload(path: StorePath, file: NewFile, continuation?: Continuation): Promise<Upload> {
     const what = this.what('begin upload', path)
     const key = this.writableKey(path, what)
@@ -203,22 +250,22 @@ export class S3Driver extends BucketDriver<S3Object> implements Driver {
   async writtenParts(upload: Upload, bytesOfPart: number): Promise<readonly number[] | undefined> {
     const { path, key, id } = readUpload(upload)
     const parts = await this.#bucket.parts(key, id, this.what('look at the parts of', path))
-    return parts && wholeParts(parts, upload.sizeBytes, bytesOfPart)
+    return parts && wholeParts(parts.parts, upload.sizeBytes, bytesOfPart)
   }
 
   async commitUpload(upload: Upload, partCount: number, attributes: FileAttributes): Promise<Losses> {
     const { path, key, id } = readUpload(upload)
     const what = this.what('commit', path)
-    const parts = await this.#bucket.parts(key, id, what)
-    if (parts === undefined) await this.#requireCommitted(upload, partCount, what)
+    const written = await this.#bucket.parts(key, id, what)
+    if (written === undefined) await this.#requireCommitted(upload, partCount, what)
     else if (partCount === 0) {
       // No object can be made of no parts.
       await this.#bucket.put(key, empty, attributes, what)
       await this.#bucket.abortUpload(key, id, what)
     } else {
       await this.refuseFolder(key, what)
-      const checked = checkedParts(upload, partCount, parts, what)
-      if (!(await this.#bucket.completeUpload(key, id, checked, what)))
+      const parts = checkedParts(upload, partCount, written.parts, what)
+      if (!(await this.#bucket.completeUpload(key, id, { ...written, parts }, what)))
         await this.#requireCommitted(upload, partCount, what)
     }
     return lossesOf(attributes)
@@ -257,6 +304,28 @@ const empty = Buffer.alloc(0)
 /** U+FFFD in UTF-8. */
 const replaced = Buffer.from('\ufffd')
 
+/** What says where a bucket is and who asks for it, digested, as there are secrets in it. */
+function accessOf(
+  { bucketName: _bucket, customerKey: _key, additionalProperties = {}, ...others }: Options,
+  { secure }: BucketEndpoint,
+): string {
+  const properties = Object.entries(additionalProperties).filter(([name]) => !ofObjects.test(name))
+  const sorted = [...Object.entries(others), ...properties].toSorted(([one], [other]) =>
+    one < other ? -1 : 1,
+  )
+  return hash('sha256', JSON.stringify([secure, ...sorted]))
+}
+
+/** Properties that say how objects are read and written, and by how many requests: two buckets may differ in them. */
+const ofObjects =
+  /^fs\.s3a\.(?:acl|attempts|connection|create|encryption|endpoint\.region|multipart|paging|path\.style|readahead|requester|retry)\b/
+
+/** Of the property, else what the provider checks. */
+function digestsFor({ checksums }: Provider, property: Property): ContentDigests {
+  const chosen = property('fs.s3a.create.checksum.algorithm').toLowerCase() as ContentDigest | ''
+  return chosen === '' ? checksums : { whole: chosen, parts: chosen }
+}
+
 const acls: Readonly<Record<string, string>> = {
   Private: 'private',
   PublicRead: 'public-read',
@@ -266,11 +335,22 @@ const acls: Readonly<Record<string, string>> = {
   BucketOwnerFullControl: 'bucket-owner-full-control',
 }
 
+/** The header of tags, which are encoded as in a query. @param text `name=value,…` */
+const taggingOf = (text: string): Record<string, string> => {
+  if (text === '') return {}
+  const encoded = text.split(',').map((one) => {
+    const equals = one.indexOf('=')
+    return `${encodeURIComponent(one.slice(0, equals))}=${encodeURIComponent(one.slice(equals + 1))}`
+  })
+  return { 'x-amz-tagging': encoded.join('&') }
+}
+
 /** Throws GantryError NOT_ACCEPTED for what does not go together. */
 function headersOf({ customerKey }: Options, property: Property): BucketHeaders {
   const making: Record<string, string> = {}
   const storageClass = property('fs.s3a.create.storage.class')
   if (storageClass !== '') making['x-amz-storage-class'] = storageClass.toUpperCase()
+  const tagging = taggingOf(property('fs.s3a.create.tags'))
   const acl = acls[property('fs.s3a.acl.default')]
   if (acl !== undefined) making['x-amz-acl'] = acl
   const algorithm = property('fs.s3a.encryption.algorithm')
@@ -286,7 +366,7 @@ function headersOf({ customerKey }: Options, property: Property): BucketHeaders 
     )
   if ((algorithm === 'SSE-C') !== (customerKey !== undefined))
     throw notAccepted('customerKey', 'goes together with fs.s3a.encryption.algorithm SSE-C')
-  if (customerKey === undefined) return { making, content: {}, copied: {} }
+  if (customerKey === undefined) return { making, tagging, content: {}, copied: {} }
   const keyed = (prefix: string) => ({
     [`${prefix}-algorithm`]: 'AES256',
     [`${prefix}-key`]: customerKey,
@@ -294,6 +374,7 @@ function headersOf({ customerKey }: Options, property: Property): BucketHeaders 
   })
   return {
     making,
+    tagging,
     content: keyed('x-amz-server-side-encryption-customer'),
     copied: keyed('x-amz-copy-source-server-side-encryption-customer'),
   }

@@ -1,14 +1,19 @@
 import { hash } from 'node:crypto'
 import {
   type Continuation,
+  type LeftUpload,
   type NewFile,
+  readableDigest,
   StoreError,
   type StorePath,
   type Upload,
 } from '../contract/driver.ts'
 import type { What } from '../buckets/objects.ts'
+import { digestOf } from '../digests/running-digest.ts'
 import type { Bucket } from './bucket.ts'
-import type { ListedPart } from './xml.ts'
+import { abandonedAfterMs } from '../paths/temporary-names.ts'
+import { type ContentDigest, md5Of } from './digests.ts'
+import type { ListedPart, ListedUpload } from './xml.ts'
 
 const MiB = 1024 * 1024
 /** "Amazon S3 multipart upload limits". */
@@ -16,9 +21,10 @@ const maxParts = 10_000
 const minPartBytes = 5 * MiB
 const maxPartBytes = 5 * 1024 * MiB
 
-/** The last part number is not for content: see `labelOf`. */
+/** The last two part numbers are not for content: see `labelOf` and `ownerOf`. */
 const labelNumber = maxParts
-const maxContentParts = maxParts - 1
+const ownerNumber = maxParts - 1
+const maxContentParts = maxParts - 2
 
 /** Size of the parts of a file: as configured, or as large as needed to stay within the number of parts. */
 export function partBytes(sizeBytes: number, configuredBytes: number): number {
@@ -63,17 +69,35 @@ function labelOf(
   { sizeBytes, tag }: Pick<NewFile, 'sizeBytes' | 'tag'>,
   { version, shared }: Continuation,
   bytesOfPart: number,
+  digest: ContentDigest,
 ): Buffer {
   const generation = shared?.generation ?? ''
-  const text = [path.toString('base64url'), sizeBytes, tag, bytesOfPart, generation, version].join('\n')
+  const text = [path.toString('base64url'), sizeBytes, tag, bytesOfPart, digest, generation, version].join(
+    '\n',
+  )
   return hash('sha256', text, 'buffer')
 }
 
-const isLabel = (part: ListedPart, label: Buffer): boolean => {
-  if (part.number !== labelNumber || part.sizeBytes !== label.length) return false
+/**
+ * What says of an upload which migration began it, for whoever looks for what is left of it: all that can be read back of a
+ * part is its length and its digest. The length says whether others go on with it, and the generation that they are of.
+ */
+function ownerOf(tag: string, length: number): Buffer {
+  return Buffer.alloc(length, hash('sha256', `upload of ${tag}`, 'buffer'))
+}
+
+const ownerBytes = (continuation: Continuation | undefined): number =>
+  minOwnerBytes + (continuation?.shared?.generation ?? 0)
+const minOwnerBytes = 32
+/** What is longer than any generation makes it is somebody else's, and too long to be made for a comparison. */
+const maxOwnerBytes = minOwnerBytes + 1_000_000
+
+/** Whether a part has this content. */
+async function isOf(part: ListedPart, label: Buffer): Promise<boolean> {
+  if (part.sizeBytes !== label.length) return false
   // Where objects are encrypted by a key, the entity tag of a part is no digest of it.
-  if (part.sha256 !== '') return part.sha256 === hash('sha256', label, 'base64')
-  return part.etag.replaceAll('"', '') === hash('md5', label)
+  const known = readableDigest(part.digests) ?? { kind: 'md5', value: md5Of(part.etag) }
+  return known.value === (await digestOf(known.kind, [label]))
 }
 
 export interface Begun {
@@ -95,14 +119,20 @@ export async function beginUpload(
   // An hour back: clocks differ, and what is older than the upload was made by somebody else.
   const begunMs = Math.max(0, Date.now() + bucket.aheadMs - beforeMs)
   const asUpload = (id: string): Upload => ({ token: tokenOf({ path, id, begunMs }), sizeBytes })
-  if (continuation === undefined) return asUpload(await bucket.createUpload(key, metadata, what))
-  const label = labelOf(path, file, continuation, bytesOfPart)
+  const create = async () => {
+    const id = await bucket.createUpload(key, metadata, bucket.partDigest, what)
+    const owner = ownerOf(file.tag, ownerBytes(continuation))
+    await bucket.putPart(key, { id, number: ownerNumber }, owner, what)
+    return id
+  }
+  if (continuation === undefined) return asUpload(await create())
+  const label = labelOf(path, file, continuation, bytesOfPart, bucket.partDigest)
   const known = await labelled(bucket, key, label, what)
   if (known !== undefined) {
-    const parts = (await bucket.parts(key, known, what)) ?? []
+    const parts = (await bucket.parts(key, known, what))?.parts ?? []
     return { ...asUpload(known), written: wholeParts(parts, sizeBytes, bytesOfPart) }
   }
-  const id = await bucket.createUpload(key, metadata, what)
+  const id = await create()
   await bucket.putPart(key, { id, number: labelNumber }, label, what)
   // Somebody else may have begun the very same meanwhile: whoever comes first by the service's clock goes on.
   const first = (await labelled(bucket, key, label, what)) ?? id
@@ -118,15 +148,62 @@ async function labelled(bucket: Bucket, key: string, label: Buffer, what: What):
     (a, b) => Date.parse(a.initiated) - Date.parse(b.initiated) || (a.id < b.id ? -1 : 1),
   )
   for (const { id } of byAge) {
-    const [last] = (await bucket.parts(key, id, what, labelNumber - 1)) ?? []
-    if (last !== undefined && isLabel(last, label)) return id
+    const last = await partOf(bucket, { key, id }, labelNumber, what)
+    if (last !== undefined && (await isOf(last, label))) return id
   }
   return undefined
 }
 
+/** The part of a number. MinIO goes on only after a part that is there: what is not found so is looked for among all. */
+async function partOf(
+  bucket: Bucket,
+  { key, id }: Pick<ListedUpload, 'key' | 'id'>,
+  number: number,
+  what: What,
+): Promise<ListedPart | undefined> {
+  const its = (part: ListedPart) => part.number === number
+  const after = await bucket.parts(key, id, what, number - 1)
+  return after?.parts.find(its) ?? (await bucket.parts(key, id, what))?.parts.find(its)
+}
+
+/** See `Leftovers`. Services that list uploads by their whole keys only, as MinIO, remove what is left themselves. */
+export async function sweepUploads(
+  bucket: Bucket,
+  folder: StorePath,
+  tag: string,
+  isOver: (upload: LeftUpload) => boolean,
+  what: What,
+): Promise<void> {
+  const prefix = folder.length === 0 ? '' : `${folder.toString('utf8')}/`
+  for (const upload of await bucket.uploadsIn(prefix, what)) {
+    const owner = await partOf(bucket, upload, ownerNumber, what)
+    if (owner === undefined || owner.sizeBytes > maxOwnerBytes || owner.sizeBytes < minOwnerBytes) continue
+    if (!(await isOf(owner, ownerOf(tag, owner.sizeBytes)))) continue
+    const generation = owner.sizeBytes - minOwnerBytes
+    const path = Buffer.from(upload.key)
+    const left = { ...(generation > 0 && { generation }), isOf: (one: StorePath) => path.equals(one) }
+    if (!isOver(left)) continue
+    // Nothing tells whether the single process that wrote it lives: it may be on another host.
+    if (generation === 0 && !(await isAbandoned(bucket, upload, what))) continue
+    await bucket.abortUpload(upload.key, upload.id, what)
+  }
+}
+
+/** Whether nothing was written to an upload for so long that nobody does any longer. */
+async function isAbandoned(
+  bucket: Bucket,
+  { key, id, initiated }: ListedUpload,
+  what: What,
+): Promise<boolean> {
+  const isOld = (time: string) => Date.now() + bucket.aheadMs - Date.parse(time) > abandonedAfterMs
+  if (!isOld(initiated)) return false
+  const written = await bucket.parts(key, id, what)
+  return written?.parts.every(({ lastModified }) => isOld(lastModified)) === true
+}
+
 /** Parts of the content: those whose size is right for their place. */
 const isWhole = (part: ListedPart, sizeBytes: number, bytesOfPart: number): boolean =>
-  part.number !== labelNumber &&
+  part.number <= maxContentParts &&
   part.sizeBytes === Math.min(bytesOfPart, sizeBytes - (part.number - 1) * bytesOfPart)
 
 export const wholeParts = (parts: readonly ListedPart[], sizeBytes: number, bytesOfPart: number): number[] =>

@@ -1,4 +1,6 @@
+import type { Digests } from '../contract/driver.ts'
 import { walkXml } from '../http/xml.ts'
+import { checksumKinds, digestsIn, elementOf } from './digests.ts'
 
 /** One object of a listing. */
 export interface ListedObject {
@@ -24,12 +26,16 @@ export interface ListedPart {
   readonly number: number
   readonly sizeBytes: number
   readonly etag: string
-  /** Base64; empty where the service keeps none. */
-  readonly sha256: string
+  /** ISO 8601 in UTC. */
+  readonly lastModified: string
+  /** Of its content, as far as the service keeps them. */
+  readonly digests: Digests
 }
 
 export interface PartsPage {
   readonly parts: readonly ListedPart[]
+  /** Whether the digest of the object will be that of its content, and not one of those of its parts. */
+  readonly isOfWhole: boolean
   /** Number of the part after which the next page begins; undefined on the last one. */
   readonly nextMarker: string | undefined
 }
@@ -87,16 +93,21 @@ export function readListPage(xml: Buffer): ListPage {
   }
 }
 
+/** The kind of a digest that is of all of the content. */
+export const fullObject = 'FULL_OBJECT'
+
 /** Answer of ListParts. Throws an Error when it is not well-formed. */
 export function readParts(xml: Buffer): PartsPage {
   const { root, of } = read(xml, '/Part')
   return {
-    parts: of('/Part').map(({ PartNumber = '0', Size = '0', ETag = '', ChecksumSHA256 = '' }) => ({
+    parts: of('/Part').map(({ PartNumber = '0', Size = '0', ETag = '', LastModified = '', ...others }) => ({
       number: Number(PartNumber),
       sizeBytes: Number(Size),
       etag: ETag,
-      sha256: ChecksumSHA256,
+      lastModified: LastModified,
+      digests: digestsIn(others),
     })),
+    isOfWhole: root['ChecksumType'] === fullObject,
     nextMarker: root['IsTruncated'] === 'true' ? root['NextPartNumberMarker'] : undefined,
   }
 }
@@ -126,11 +137,17 @@ export const writeParts = (parts: readonly ListedPart[]): Buffer =>
   Buffer.from(
     `<CompleteMultipartUpload xmlns="http://s3.amazonaws.com/doc/2006-03-01/">${parts
       .map(
-        ({ number, etag, sha256 }) =>
-          `<Part><PartNumber>${number}</PartNumber><ETag>${escaped(etag)}</ETag>${sha256 === '' ? '' : `<ChecksumSHA256>${escaped(sha256)}</ChecksumSHA256>`}</Part>`,
+        ({ number, etag, digests }) =>
+          `<Part><PartNumber>${number}</PartNumber><ETag>${escaped(etag)}</ETag>${writeDigests(digests)}</Part>`,
       )
       .join('')}</CompleteMultipartUpload>`,
   )
+
+const writeDigests = (digests: Digests): string =>
+  checksumKinds
+    .map((kind) => ({ name: elementOf(kind), value: digests[kind] }))
+    .map(({ name, value }) => (value === undefined ? '' : `<${name}>${value}</${name}>`))
+    .join('')
 
 const escaped = (text: string): string =>
   text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;')

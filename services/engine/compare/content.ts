@@ -1,14 +1,15 @@
-import { createHash } from 'node:crypto'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import {
   commonDigest,
   type DigestKind,
   digestNames,
   type Entry,
+  type ReadableKind,
   readableDigest,
   type SourceFile,
   type StorePath,
 } from '../../drivers/contract/driver.ts'
+import { startDigest } from '../../drivers/digests/running-digest.ts'
 import { linksOf } from '../run/metadata.ts'
 import { atTarget, type Run } from '../run/run.ts'
 
@@ -100,16 +101,16 @@ async function digestOf(
   run: Run,
   side: 'source' | 'target',
   file: SourceFile,
-  { kind, chunkBytes }: { readonly kind: DigestKind; readonly chunkBytes: number },
+  { kind, chunkBytes }: { readonly kind: ReadableKind; readonly chunkBytes: number },
 ): Promise<string> {
-  const hash = createHash(kind)
+  const digest = await startDigest(kind)
   await eachChunk(run, file.sizeBytes, chunkBytes, async (offset, length) => {
     await run.pace.pay(length)
     const chunk = file.read(offset, length)
-    hash.update(await (side === 'target' ? atTarget(chunk) : chunk))
+    digest.update(await (side === 'target' ? atTarget(chunk) : chunk))
     return true
   })
-  return hash.digest('base64')
+  return digest.end()
 }
 
 async function compareBytes(

@@ -13,7 +13,7 @@ import { largeFileBytes } from '../items/items.ts'
 import { targetPath } from '../run/mappings.ts'
 import { carried, countLosses, countNames, readOptions } from '../run/metadata.ts'
 import { targetError } from '../../drivers/contract/store-error.ts'
-import { atTarget, type Run } from '../run/run.ts'
+import { atTarget, ofCopy, type Run, storeCopy } from '../run/run.ts'
 
 /**
  * Copies a file through the drivers and returns its size. Throws StoreErrors; those of the target say so.
@@ -21,19 +21,20 @@ import { atTarget, type Run } from '../run/run.ts'
  * @param counts what is not kept is added to them
  */
 export async function copyFile(run: Run, path: StorePath, counts: Counts): Promise<number> {
-  const file = await run.source.open(path, readOptions(run.spec))
+  const copier = storeCopy(run)
+  const file = await run.source.open(path, { ...readOptions(run.spec), contentLater: copier !== undefined })
   try {
     const attributes = carried(run.spec, file.attributes)
     checkAccepted(run, path, 'file', file.sizeBytes)
     if (goesWhole(run, file.sizeBytes)) {
       // `read` promises bytes of the version that was opened; to ask again would be one more request for every file.
       await run.pace.pay(file.sizeBytes)
-      const bytes = await file.read(0, file.sizeBytes)
-      countLosses(
-        counts,
-        await atTarget(run.target.put(targetPath(run, path), bytes, attributes, run.spec.id)),
-      )
-      run.meter.bytes(bytes.length)
+      const there = targetPath(run, path)
+      const losses =
+        (copier && (await ofCopy(copier.file(file, there, attributes)))) ??
+        (await atTarget(run.target.put(there, await file.read(0, file.sizeBytes), attributes, run.spec.id)))
+      countLosses(counts, losses)
+      run.meter.bytes(file.sizeBytes)
     } else {
       countLosses(counts, await copyInParts(run, path, file, attributes))
     }

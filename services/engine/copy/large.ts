@@ -1,6 +1,7 @@
 import {
   changed,
   type DirectCopy,
+  type Losses,
   type SourceFile,
   storeError,
   type StorePath,
@@ -22,7 +23,17 @@ import { Outcome } from '../run/outcome.ts'
 import { isWorthRetry } from '../run/retry.ts'
 import { readsFirst, sizeOfSame } from '../tree/same-content.ts'
 import { isWorthSharing } from './spread.ts'
-import { atTarget, directCopy, policyOf, storePath, sweep, type MoveSpec, type Run } from '../run/run.ts'
+import {
+  atTarget,
+  directCopy,
+  ofCopy,
+  policyOf,
+  storeCopy,
+  storePath,
+  sweep,
+  type MoveSpec,
+  type Run,
+} from '../run/run.ts'
 
 /** Less than what is read and written at once anyway would only be more steps. */
 const minPieceBytes = 256 * 1024
@@ -33,6 +44,29 @@ export async function skipLarge(run: Run, item: Large): Promise<ItemResult | und
   const sizeBytes = await sizeOfSame(run, storePath(run, item.path))
   if (sizeBytes === undefined) return undefined
   return { counts: { ...noCounts(), filesSkipped: 1, bytesSkipped: sizeBytes }, failures: [] }
+}
+
+/**
+ * What is left of the item when the service of both stores has copied the file with one call: nothing. Undefined when it is
+ * to be copied in parts. Throws StoreErrors.
+ */
+export async function copyLargeWhole(run: Run, item: Large): Promise<ItemResult | undefined> {
+  const copier = storeCopy(run)
+  if (copier === undefined) return undefined
+  const path = storePath(run, item.path)
+  const mostBytes = run.pace.pieceBytes(copier.maxFileBytes)
+  return unlessOvertaken(run, path, () =>
+    withPrepared(run, item, path, async (file) => {
+      const { sizeBytes, nameCount } = file
+      if (sizeBytes > mostBytes) return undefined
+      await run.pace.pay(sizeBytes)
+      const attributes = carried(run.spec, file.attributes)
+      const losses = await ofCopy(copier.file(file, targetPath(run, path), attributes))
+      if (losses === undefined) return undefined
+      run.meter.bytes(sizeBytes)
+      return copied(run, { path, sizeBytes, attributes, nameCount }, losses)
+    }),
+  )
 }
 
 /**
@@ -51,21 +85,14 @@ interface BeginOptions {
   readonly takesOver?: boolean
 }
 
-async function begin(
+function begin(
   run: Run,
   item: Large,
   { path, mayShare = false, takesOver = false }: BeginOptions & { readonly path: StorePath },
 ): Promise<LargeCopy> {
   const { target, spec } = run
-  await sweep(run, parentOf(path))
-  await matchAfterKill(run, parentOf(path))
-  if (item.attempt > 1) await makeFolders(run, parentOf(path))
-  const file = await openLarge(run, path)
-  try {
+  return withPrepared(run, item, path, async (file) => {
     const { sizeBytes, version, nameCount } = file
-    // A part that is read now could be followed by a write that leaves no trace.
-    if (isWatched(run) && isYoung(run, file.attributes, Date.now())) throw changed()
-    checkAccepted(run, path, 'file', sizeBytes)
     const partBytes = target.capabilities.parts.sizeFor(sizeBytes)
     const isShared = mayShare && isWorthSharing(run, path, { sizeBytes, partBytes })
     const attributes = carried(spec, file.attributes)
@@ -83,6 +110,25 @@ async function begin(
     const isSequential = target.capabilities.parts.order === 'sequential'
     const kind = { isDirect: directCopy(run) !== undefined, isSequential, isShared }
     return { path, upload, sizeBytes, partBytes, version, attributes, nameCount, ...kind }
+  })
+}
+
+/** Sees to the target's folder, and opens the file of the source, of which nothing is read yet. */
+async function withPrepared<T>(
+  run: Run,
+  item: Large,
+  path: StorePath,
+  work: (file: SourceFile) => Promise<T>,
+): Promise<T> {
+  await sweep(run, parentOf(path))
+  await matchAfterKill(run, parentOf(path))
+  if (item.attempt > 1) await makeFolders(run, parentOf(path))
+  const file = await openLarge(run, path)
+  try {
+    // A part that is read now could be followed by a write that leaves no trace.
+    if (isWatched(run) && isYoung(run, file.attributes, Date.now())) throw changed()
+    checkAccepted(run, path, 'file', file.sizeBytes)
+    return await work(file)
   } finally {
     await file.close()
   }
@@ -91,7 +137,7 @@ async function begin(
 /** What was begun of a file that is gone nobody goes on with. */
 async function openLarge(run: Run, path: StorePath): Promise<SourceFile> {
   try {
-    return await run.source.open(path, readOptions(run.spec))
+    return await run.source.open(path, { ...readOptions(run.spec), contentLater: true })
   } catch (error) {
     if (storeError(error).failure === 'gone')
       await sweep(run, parentOf(path), (upload) => upload.isOf(targetPath(run, path)))
@@ -116,7 +162,10 @@ export async function copyPart(run: Run, copy: PartsOf, index: number): Promise<
   if (direct !== undefined) return copyPartDirectly(run, copy, direct, index)
   await run.pace.pay(length)
   const part = { upload: copy.upload, index, offset, length }
-  await withVersion(run, copy, (file) => writePart(run, file, part))
+  const copier = storeCopy(run)
+  await withVersion(run, copy, async (file) => {
+    if (copier === undefined || !(await ofCopy(copier.part(file, part)))) await writePart(run, file, part)
+  })
   run.meter.bytes(length)
 }
 
@@ -129,9 +178,19 @@ async function commit(run: Run, copy: LargeCopy): Promise<ItemResult> {
   await withVersion(run, copy, (file) => file.verifyUnchanged())
   const partCount = Math.ceil(copy.sizeBytes / copy.partBytes)
   const losses = await atTarget(run.target.commitUpload(copy.upload, partCount, copy.attributes))
+  return copied(run, copy, losses, writtenBytes(copy))
+}
+
+/** What came of a file that stands at the target now. */
+async function copied(
+  run: Run,
+  copy: Pick<LargeCopy, 'path' | 'sizeBytes' | 'attributes' | 'nameCount'>,
+  losses: Losses,
+  bytesResumed = 0,
+): Promise<ItemResult> {
   const counts = noCounts()
   countCopied(counts, copy.sizeBytes)
-  counts.bytesResumed = writtenBytes(copy)
+  counts.bytesResumed = bytesResumed
   countLosses(counts, losses)
   countNames(counts, copy.nameCount)
   if (run.spec.live === undefined) return { counts, failures: [] }
@@ -146,7 +205,10 @@ async function commit(run: Run, copy: LargeCopy): Promise<ItemResult> {
 }
 
 /** What is to be looked at again, because the source's file is another by now or gone. */
-async function changedSince(run: Run, { path, sizeBytes, attributes }: LargeCopy): Promise<Uint8Array[]> {
+async function changedSince(
+  run: Run,
+  { path, sizeBytes, attributes }: Pick<LargeCopy, 'path' | 'sizeBytes' | 'attributes'>,
+): Promise<Uint8Array[]> {
   if (!isWatched(run)) return []
   const now = await run.source.stat(Buffer.from(path))
   const isSame =
@@ -202,7 +264,7 @@ async function withVersion(
   work: (file: SourceFile) => Promise<void>,
 ): Promise<void> {
   const { follow } = readOptions(run.spec)
-  const file = await run.source.open(Buffer.from(copy.path), { follow })
+  const file = await run.source.open(Buffer.from(copy.path), { follow, contentLater: true })
   try {
     if (file.version !== copy.version) throw changed()
     await work(file)

@@ -12,7 +12,9 @@ export interface MetadataSettings {
 export const linksOf = ({ links = defaultLinks }: MetadataSettings): LinkPolicy => links
 
 /** How files and folders of the source are read. */
-export const readOptions = (settings: MetadataSettings): Required<ReadOptions> => ({
+export const readOptions = (
+  settings: MetadataSettings,
+): Required<Pick<ReadOptions, 'extended' | 'follow'>> => ({
   extended: (settings.metadata ?? defaultMetadata).attributes,
   follow: linksOf(settings) === 'follow',
 })

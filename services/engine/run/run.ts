@@ -7,6 +7,7 @@ import {
   type Driver,
   type LeftUpload,
   StoreError,
+  type StoreCopy,
   storeError,
   type StoreIdentity,
   type StorePath,
@@ -162,6 +163,19 @@ export function directCopy({ source, target, spec, stop }: Run): DirectCopy | un
     carried: (attributes) => carried(spec, attributes),
     checkStop: () => stop.check(),
   })
+}
+
+/** Copies at the service that both stores are of, where there is one. */
+export const storeCopy = ({ source, target }: Run): StoreCopy | undefined =>
+  source.direct === undefined ? undefined : target.copyWithin?.(source)
+
+/** An answer of such a copy; errors that do not say that they are the source's are the target's. */
+export async function ofCopy<T>(answer: Promise<T>): Promise<T> {
+  try {
+    return await answer
+  } catch (error) {
+    throw error instanceof StoreError && error.side === 'source' ? error : targetError(error)
+  }
 }
 
 /** How much is in one item at most. */

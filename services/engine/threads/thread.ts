@@ -7,7 +7,7 @@ import { decodeItem } from '../items/item-decode.ts'
 import { finishFolders } from '../scan/finish-folders.ts'
 import { malformed, type Item, writtenFolders } from '../items/items.ts'
 import type { Batch, FromThread, Job, Reply, ToThread } from './jobs.ts'
-import { beginLarge, commitLarge, copyPart, skipLarge } from '../copy/large.ts'
+import { beginLarge, commitLarge, copyLargeWhole, copyPart, skipLarge } from '../copy/large.ts'
 import { MeterView } from '../run/meter.ts'
 import { OpenDrivers } from './open-drivers.ts'
 import { Pace } from '../run/pace.ts'
@@ -141,7 +141,10 @@ async function work(job: Job, state: RunningJob, source: Driver, target: Driver)
     case 'begin': {
       const item = itemOf(job.item, 'large')
       // Whether the target had it before was asked before its parts were spread.
-      const result = item.spread === undefined ? await skipLarge(run, item) : undefined
+      const result =
+        item.spread === undefined
+          ? ((await skipLarge(run, item)) ?? (await copyLargeWhole(run, item)))
+          : undefined
       return result === undefined
         ? { kind: 'begun', copy: await beginLarge(run, item, job) }
         : { kind: 'result', result }

@@ -17,6 +17,7 @@ test('of the digests that two contents have, the one that says most is compared'
 
 test('a digest that reading cannot make says nothing about what was read', () => {
   expect(readableDigest({ crc64nvme: 'a', md5: 'b' })).toEqual({ kind: 'md5', value: 'b' })
+  expect(readableDigest({ crc64nvme: 'a', crc32c: 'b' })).toEqual({ kind: 'crc32c', value: 'b' })
   expect(readableDigest({ 'hdfs-crc': 'a' })).toBeUndefined()
   expect(readableDigest(undefined)).toBeUndefined()
 })
