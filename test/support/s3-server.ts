@@ -33,7 +33,9 @@ export async function startS3Server(program: string): Promise<S3Server> {
   const port = await freePort()
   const endpoint = `http://127.0.0.1:${port}`
   const start = async () => {
-    const child = spawn(program, ['--port', `127.0.0.1:${port}`, '--quiet', 'posix', buckets], {
+    // Other services keep connections open; this one has to be told to.
+    const args = ['--port', `127.0.0.1:${port}`, '--quiet', '--keep-alive', 'posix', buckets]
+    const child = spawn(program, args, {
       stdio: ['ignore', 'ignore', 'inherit'],
       env: { ...process.env, ROOT_ACCESS_KEY: accessKey, ROOT_SECRET_KEY: secretKey },
     })
