@@ -27,8 +27,18 @@ export const emptyHash = hash('sha256', '')
 /** A body that is signed chunk by chunk, its digest after it. */
 export const streamedPayload = 'STREAMING-AWS4-HMAC-SHA256-PAYLOAD-TRAILER'
 
-/** `20260102T030405Z` */
-export const signingTime = (ms: number): string => new Date(ms).toISOString().replace(/[-:]|\.\d{3}/g, '')
+let timeSeconds = NaN
+let time = ''
+
+/** `20260102T030405Z`; made once a second, since each request needs it. */
+export function signingTime(ms: number): string {
+  const seconds = Math.floor(ms / 1_000)
+  if (seconds !== timeSeconds) {
+    time = new Date(seconds * 1_000).toISOString().replace(/[-:]|\.\d{3}/g, '')
+    timeSeconds = seconds
+  }
+  return time
+}
 
 /**
  * Signs requests to S3 with one key: AWS Signature Version 4. The key that a day's requests are signed with is made once a
