@@ -1,7 +1,7 @@
 /**
  * The peer of benches with stores behind HTTP: a client that puts objects of 4 KiB from memory as fast as the service takes them,
  * and does nothing else. Prints seconds and its own seconds of processor as JSON, and ends.
- * Arguments: azure, s3 or webhdfs, host:port, account, key, container, number of objects, requests at once.
+ * Arguments: azure or s3, host:port, account, key, container, number of objects, requests at once.
  */
 import { hash } from 'node:crypto'
 import { Agent, type IncomingMessage, request } from 'node:http'
@@ -67,15 +67,7 @@ function s3() {
   }
 }
 
-const webhdfs = () => async (name: string) => {
-  const query = `op=CREATE&overwrite=true&createparent=true&user.name=${account}`
-  const path = `/webhdfs/v1/${container}/${name}?${query}`
-  const node = new URL((await send({ port, path }, 307, { 'content-length': 0 })).headers.location!)
-  const headers = { 'content-type': 'application/octet-stream', 'content-length': body.length }
-  return send({ port: node.port, path: node.pathname + node.search }, 201, headers, body)
-}
-
-const kinds: Readonly<Record<string, () => (name: string) => Promise<unknown>>> = { azure, s3, webhdfs }
+const kinds: Readonly<Record<string, () => (name: string) => Promise<unknown>>> = { azure, s3 }
 const put = kinds[kind]!()
 const names = Array.from({ length: Number(count) }, (_, index) => `${index % 50}/file-${index}`).values()
 const started = performance.now()

@@ -1,6 +1,6 @@
 /**
  * Files to and from stores behind HTTP, through the whole platform, against the tools that people use and against the barest client:
- * `node bench/stores.ts [part of a name …]`, such as `"4 KiB to S3"`. Needs rclone, Go for the S3 server, a JDK and Maven for HDFS.
+ * `node bench/stores.ts [part of a name …]`, such as `"4 KiB to S3"`. Needs rclone, and Go for the S3 server.
  */
 import { execFile } from 'node:child_process'
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
@@ -13,10 +13,7 @@ import { connectWithToken, type NatsConnection } from '../broker/rpc/connection.
 import { settings } from '../subjects/access/settings.ts'
 import { filesystems } from '../subjects/filesystems/filesystems.ts'
 import { loopback } from '../subjects/kit/names.ts'
-import { startAzurite } from '../test/support/azurite.ts'
 import { versitygw } from '../test/support/go-programs.setup.ts'
-import { startHdfs } from '../test/support/hdfs.ts'
-import { hdfsClasses } from '../test/support/hdfs.setup.ts'
 import { startS3Server } from '../test/support/s3-server.ts'
 import { startChild } from './child.ts'
 import { sameStart } from './copies.ts'
@@ -34,12 +31,12 @@ type Role = 'source' | 'target'
 
 /** A store of the bench's own. */
 interface Store extends AsyncDisposable {
-  /** Makes what files are moved to: a bucket, a container. */
-  make(id: string): Promise<void> | void
-  remove?(id: string): Promise<void> | void
+  /** Makes what files are moved to: a bucket. */
+  make(id: string): void
+  remove(id: string): void
   addFilesystem(connection: NatsConnection, id: string, role: Role): Promise<unknown>
-  /** The same place for rclone, where it speaks to such a store. */
-  remote?(id: string): string
+  /** The same place for rclone. */
+  remote(id: string): string
   /** Arguments of `bare-puts.ts`. */
   bare(id: string): readonly [kind: string, endpoint: string, account: string, key: string, container: string]
 }
@@ -63,52 +60,6 @@ async function s3(): Promise<Store> {
   }
 }
 
-async function azure(): Promise<Store> {
-  const azurite = await startAzurite()
-  const { endpoint, account, key } = azurite
-  return {
-    make: (id) => azurite.createContainer(id),
-    addFilesystem: (connection, id, role) =>
-      call(connection, filesystems['create-adls2-shared-key'], {
-        fileSystemId: `${id}-${role}`,
-        role,
-        accountName: account,
-        sharedKey: key,
-        endpoint,
-        insecure: true,
-        containerName: id,
-      }),
-    remote: (id) =>
-      `:azureblob,account='${account}',key='${key}',endpoint='http://${endpoint}/${account}':${id}`,
-    bare: (id) => ['azure', endpoint, account, key, id],
-    [Symbol.asyncDispose]: () => azurite[Symbol.asyncDispose](),
-  }
-}
-
-async function hdfs(): Promise<Store> {
-  // What its data node waits at first for a report that comes within milliseconds.
-  const quick = { 'dfs.client.block.write.locateFollowingBlock.initial.delay.ms': '5' }
-  const cluster = await startHdfs(quick, await hdfsClasses())
-  const nameNode = cluster.nameNodes[0]!
-  const { user = '', ...options } = cluster.options()
-  const ask = async (path: string, op: string, method = 'GET') =>
-    (await fetch(`http://${nameNode}/webhdfs/v1/${path}?op=${op}&user.name=${user}`, { method })).json()
-  return {
-    make: () => undefined,
-    // A filesystem is the whole cluster.
-    remove: async () => {
-      const { FileStatuses: all } = (await ask('', 'LISTSTATUS')) as {
-        FileStatuses: { FileStatus: readonly { readonly pathSuffix: string }[] }
-      }
-      for (const { pathSuffix } of all.FileStatus) await ask(pathSuffix, 'DELETE&recursive=true', 'DELETE')
-    },
-    addFilesystem: (connection, id, role) =>
-      call(connection, filesystems['create-hdfs'], { fileSystemId: `${id}-${role}`, role, user, ...options }),
-    bare: (id) => ['webhdfs', nameNode, user, '', id],
-    [Symbol.asyncDispose]: () => cluster[Symbol.asyncDispose](),
-  }
-}
-
 interface Job {
   readonly store: string
   readonly open: () => Promise<Store>
@@ -119,8 +70,6 @@ interface Job {
 const jobs: readonly Job[] = [
   { store: 'S3', open: s3, source: sources.objects, aim: '≥ 1.3' },
   { store: 'S3', open: s3, source: sources.large, aim: '≥ 1.0' },
-  { store: 'Azurite', open: azure, source: sources.fewer, aim: '≥ 1.3' },
-  { store: 'HDFS', open: hdfs, source: sources.fewer, aim: '≥ 1.3' },
 ]
 
 /** As fast as it gets: many transfers, and no request beyond that which moves a file. */
@@ -176,7 +125,7 @@ async function timed(
 }
 
 const byRclone: Mover = async ({ store, folder, id }) => {
-  const remote = store.remote!(id)
+  const remote = store.remote(id)
   const to = join(folder, id)
   return {
     there: await timed(() => run('rclone', ['copy', ...tuned, join(folder, 'from'), remote], { env })),
@@ -223,20 +172,19 @@ async function measure({ open, source }: Job): Promise<Costing> {
   const connection = await connectWithToken(tcpUrl, operatorToken)
   await call(connection, settings.put, { storeHosts: [loopback] })
   await call(connection, filesystems['create-local'], { fileSystemId: 'from', role: 'source', fsRoot })
-  const movers: Record<string, Mover> = { gantry: byGantry }
+  const movers: Record<string, Mover> = { gantry: byGantry, rclone: byRclone }
   if (source.isLarge !== true) movers['bare'] = byBareClient
-  if (store.remote !== undefined) movers['rclone'] = byRclone
   const all: Record<string, Costs[]> = {}
   // The first round warms all up and does not count.
   for (let round = 0; round <= rounds; round++)
     for (const [name, mover] of Object.entries(movers)) {
       const id = `${name}-${round}`
-      await store.make(id)
+      store.make(id)
       await sameStart(fsRoot)
       const costs = await mover({ store, connection, pid: platform.pid, folder, source, id })
       if (round > 0) (all[name] ??= []).push(costs)
       rmSync(join(folder, id), { recursive: true, force: true })
-      await store.remove?.(id)
+      store.remove(id)
     }
   await connection.close()
   rmSync(folder, { recursive: true, force: true })
@@ -251,7 +199,7 @@ const ratio = (
 ): string =>
   median(one.map((costs, round) => (figure(costs) ?? NaN) / (figure(other[round]!) ?? NaN))).toFixed(2)
 
-function figuresOf({ store, source, aim }: Job, { gantry = [], bare, rclone }: Costing): Figure[] {
+function figuresOf({ store, source, aim }: Job, { gantry = [], bare, rclone = [] }: Costing): Figure[] {
   const figures: Figure[] = []
   const middle = (
     all: readonly Costs[],
@@ -259,19 +207,16 @@ function figuresOf({ store, source, aim }: Job, { gantry = [], bare, rclone }: C
     unit: string,
     per = 1,
   ) => `${(median(all.map((costs) => figure(costs) ?? NaN)) / per).toFixed(2)} ${unit}`
-  const peer = rclone ?? bare ?? []
-  const peerName = rclone === undefined ? 'the barest client' : 'rclone tuned'
   for (const [way, words] of [
     ['there', 'to'],
     ['back', 'from'],
   ] as const) {
     const seconds = (costs: Costs) => costs[way]?.seconds
-    const isCompared = peer[0]?.[way] !== undefined
     figures.push({
-      name: `${source.name} ${words} ${store}, times as fast as ${peerName}`,
-      value: isCompared ? ratio(peer, gantry, seconds) : '–',
-      aim: isCompared ? aim : '–',
-      details: [gantry, ...(isCompared ? [peer] : [])].map((all) => middle(all, seconds, 's')).join(' and '),
+      name: `${source.name} ${words} ${store}, times as fast as rclone tuned`,
+      value: ratio(rclone, gantry, seconds),
+      aim,
+      details: [gantry, rclone].map((all) => middle(all, seconds, 's')).join(' and '),
     })
   }
   if (bare === undefined) return figures
