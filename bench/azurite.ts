@@ -33,7 +33,7 @@ interface Cost {
 async function bare(azurite: Azurite, container: string): Promise<Cost> {
   const script = fileURLToPath(new URL('bare-puts.ts', import.meta.url))
   const { endpoint, account, key } = azurite
-  const args = [script, endpoint, account, key, container, `${fileCount}`, `${requestsAtOnce}`]
+  const args = [script, 'azure', endpoint, account, key, container, `${fileCount}`, `${requestsAtOnce}`]
   const { stdout } = await promisify(execFile)(process.execPath, args)
   return JSON.parse(stdout) as Cost
 }

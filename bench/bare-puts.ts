@@ -1,43 +1,74 @@
 /**
- * The peer of the bench with Azurite: a client that puts blobs of 4 KiB from memory as fast as the service takes them, and
- * does nothing else. Prints seconds and its own seconds of processor as JSON, and ends.
- * Arguments: host:port, account, key, container, number of blobs, requests at once.
+ * The peer of benches with stores behind HTTP: a client that puts objects of 4 KiB from memory as fast as the service takes them,
+ * and does nothing else. Prints seconds and its own seconds of processor as JSON, and ends.
+ * Arguments: azure or s3, host:port, account, key, container, number of objects, requests at once.
  */
-import { Agent, request } from 'node:http'
+import { hash } from 'node:crypto'
+import { Agent, type IncomingMessage, request } from 'node:http'
 import { SharedKeySigner } from '../services/drivers/azure-blob/signing.ts'
+import { S3Signer, signingTime } from '../services/drivers/s3a/signing.ts'
 
-const [endpoint = '', account = '', key = '', container = '', count = '0', atOnce = '1'] =
+const [kind = '', endpoint = '', account = '', key = '', container = '', count = '0', atOnce = '1'] =
   process.argv.slice(2)
 const [host, port] = endpoint.split(':')
-const signer = new SharedKeySigner(account, key)
 const agent = new Agent({ keepAlive: true, maxSockets: Number(atOnce) })
 const body = Buffer.alloc(4_096, 'content ')
 
-function put(name: string): Promise<void> {
-  const path = `/${account}/${container}/${name}`
-  const storeHeaders = [
-    ['x-ms-blob-type', 'BlockBlob'],
-    ['x-ms-date', new Date().toUTCString()],
-    ['x-ms-version', '2021-12-02'],
-  ] as const
-  const signable = { method: 'PUT', path, query: [], contentLength: body.length, storeHeaders } as const
-  const headers = {
-    authorization: signer.authorization(signable),
-    'content-length': body.length,
-    ...Object.fromEntries(storeHeaders),
-  }
+type Headers = Record<string, string | number>
+
+function send(
+  to: { readonly port: string | undefined; readonly path: string },
+  status: number,
+  headers: Headers,
+  content?: Buffer,
+): Promise<IncomingMessage> {
   return new Promise((resolve, reject) => {
-    const asked = request({ host, port, agent, method: 'PUT', path, headers }, (answer) => {
+    const asked = request({ host, agent, method: 'PUT', headers, ...to }, (answer) => {
       answer.resume().once('end', () => {
-        if (answer.statusCode === 201) resolve()
-        else reject(new Error(`Azurite answered ${answer.statusCode}`))
+        if (answer.statusCode === status) resolve(answer)
+        else reject(new Error(`the service answered ${answer.statusCode}`))
       })
     })
     asked.once('error', reject)
-    asked.end(body)
+    asked.end(content)
   })
 }
 
+function azure() {
+  const signer = new SharedKeySigner(account, key)
+  return (name: string) => {
+    const path = `/${account}/${container}/${name}`
+    const storeHeaders = [
+      ['x-ms-blob-type', 'BlockBlob'],
+      ['x-ms-date', new Date().toUTCString()],
+      ['x-ms-version', '2021-12-02'],
+    ] as const
+    const signable = { method: 'PUT', path, query: [], contentLength: body.length, storeHeaders } as const
+    const authorization = signer.authorization(signable)
+    const headers = { authorization, 'content-length': body.length, ...Object.fromEntries(storeHeaders) }
+    return send({ port, path }, 201, headers, body)
+  }
+}
+
+function s3() {
+  const signer = new S3Signer({ accessKey: account, secretKey: key }, 'us-east-1')
+  return (name: string) => {
+    const path = `/${container}/${name}`
+    const time = signingTime(Date.now())
+    const payload = hash('sha256', body)
+    const signed = [
+      ['host', endpoint],
+      ['x-amz-content-sha256', payload],
+      ['x-amz-date', time],
+    ] as const
+    const { authorization } = signer.sign({ method: 'PUT', path, query: '', headers: signed, payload, time })
+    const headers = { authorization, 'content-length': body.length, ...Object.fromEntries(signed) }
+    return send({ port, path }, 200, headers, body)
+  }
+}
+
+const kinds: Readonly<Record<string, () => (name: string) => Promise<unknown>>> = { azure, s3 }
+const put = kinds[kind]!()
 const names = Array.from({ length: Number(count) }, (_, index) => `${index % 50}/file-${index}`).values()
 const started = performance.now()
 const before = process.cpuUsage()

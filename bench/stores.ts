@@ -1,31 +1,75 @@
 /**
- * Files to and from stores behind HTTP, through the whole platform, against the tools that people use: `node bench/stores.ts`.
- * Needs rclone, and Go for the S3 server.
+ * Files to and from stores behind HTTP, through the whole platform, against the tools that people use and against the barest client:
+ * `node bench/stores.ts [part of a name …]`, such as `"4 KiB to S3"`. Needs rclone, and Go for the S3 server.
  */
 import { execFile } from 'node:child_process'
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { call } from '../broker/rpc/client.ts'
 import { connectWithToken, type NatsConnection } from '../broker/rpc/connection.ts'
 import { settings } from '../subjects/access/settings.ts'
 import { filesystems } from '../subjects/filesystems/filesystems.ts'
 import { loopback } from '../subjects/kit/names.ts'
-import { type S3Server, startS3Server, versitygwProgram } from '../test/support/s3-server.ts'
 import { versitygw } from '../test/support/go-programs.setup.ts'
+import { startS3Server, versitygwProgram } from '../test/support/s3-server.ts'
 import { startChild } from './child.ts'
 import { sameStart } from './copies.ts'
 import { type Figure, median, print } from './figures.ts'
 import { moved } from './migrate.ts'
-import { sources } from './sources.ts'
+import { processorSecondsOfAll } from './process.ts'
+import { type Source, sources } from './sources.ts'
 
 const run = promisify(execFile)
 const rounds = 3
+/** Of the bare client; two threads of the platform have 16 each, and more is no faster. */
+const requestsAtOnce = 32
 
-const jobs = [
-  { source: sources.objects, aim: '≥ 1.3' },
-  { source: sources.large, aim: '≥ 1.0' },
+type Role = 'source' | 'target'
+
+/** A store of the bench's own. */
+interface Store extends AsyncDisposable {
+  /** Makes what files are moved to: a bucket. */
+  make(id: string): void
+  remove(id: string): void
+  addFilesystem(connection: NatsConnection, id: string, role: Role): Promise<unknown>
+  /** The same place for rclone. */
+  remote(id: string): string
+  /** Arguments of `bare-puts.ts`. */
+  bare(id: string): readonly [kind: string, endpoint: string, account: string, key: string, container: string]
+}
+
+async function s3(): Promise<Store> {
+  const server = await startS3Server(await versitygw(), versitygwProgram)
+  const { endpoint, accessKey, secretKey } = server
+  const login = `access_key_id='${accessKey}',secret_access_key='${secretKey}'`
+  return {
+    make: (id) => server.createBucket(id),
+    remove: (id) => server.removeBucket(id),
+    addFilesystem: (connection, id, role) =>
+      call(connection, filesystems['create-s3a'], {
+        fileSystemId: `${id}-${role}`,
+        role,
+        ...server.options(id),
+      }),
+    remote: (id) => `:s3,provider=Other,${login},endpoint='${endpoint}',force_path_style=true:${id}`,
+    bare: (id) => ['s3', new URL(endpoint).host, accessKey, secretKey, id],
+    [Symbol.asyncDispose]: () => server[Symbol.asyncDispose](),
+  }
+}
+
+interface Job {
+  readonly store: string
+  readonly open: () => Promise<Store>
+  readonly source: Source
+  readonly aim: string
+}
+
+const jobs: readonly Job[] = [
+  { store: 'S3', open: s3, source: sources.objects, aim: '≥ 1.3' },
+  { store: 'S3', open: s3, source: sources.large, aim: '≥ 1.0' },
 ]
 
 /** As fast as it gets: many transfers, and no request beyond that which moves a file. */
@@ -43,112 +87,161 @@ const tuned = [
   '--no-traverse',
 ]
 
-const remote = ({ endpoint, accessKey, secretKey }: S3Server, bucket: string) =>
-  `:s3,provider=Other,access_key_id='${accessKey}',secret_access_key='${secretKey}',endpoint='${endpoint}',force_path_style=true:${bucket}`
-
 /** Certificates of the host are nothing to a server without TLS, and rclone cannot load them so. */
 const env = { ...process.env, AWS_CA_BUNDLE: '' }
 
-async function timed(work: () => Promise<unknown>): Promise<number> {
-  const started = performance.now()
-  await work()
-  return (performance.now() - started) / 1_000
+interface Cost {
+  readonly seconds: number
+  readonly processorSeconds: number
+}
+
+/** What somebody takes to a store, and from it to another folder. */
+interface Costs {
+  readonly there: Cost
+  readonly back?: Cost
 }
 
 interface Round {
-  readonly server: S3Server
+  readonly store: Store
   readonly connection: NatsConnection
+  /** Of the platform. */
+  readonly pid: number
   readonly folder: string
+  readonly source: Source
   /** Different in each round: of buckets, folders and filesystems. */
   readonly id: string
 }
 
-/** Seconds that somebody takes to a bucket, and from it to another folder. */
-type Mover = (round: Round) => Promise<{ readonly there: number; readonly back: number }>
+type Mover = (round: Round) => Promise<Costs>
 
-const byRclone: Mover = async ({ server, folder, id }) => {
-  const bucket = remote(server, id)
-  const from = join(folder, 'from')
+async function timed(
+  work: () => Promise<unknown>,
+  processor: () => number = () => Number.NaN,
+): Promise<Cost> {
+  const before = processor()
+  const started = performance.now()
+  await work()
+  return { seconds: (performance.now() - started) / 1_000, processorSeconds: processor() - before }
+}
+
+const byRclone: Mover = async ({ store, folder, id }) => {
+  const remote = store.remote(id)
   const to = join(folder, id)
   return {
-    there: await timed(() => run('rclone', ['copy', ...tuned, from, bucket], { env })),
+    there: await timed(() => run('rclone', ['copy', ...tuned, join(folder, 'from'), remote], { env })),
     back: await timed(async () => {
-      await run('rclone', ['copy', ...tuned, bucket, to], { env })
+      await run('rclone', ['copy', ...tuned, remote, to], { env })
       await run('sync', ['-f', to])
     }),
   }
 }
 
-const byGantry: Mover = async ({ server, connection, folder, id }) => {
+/** Puts as many files of 4 KiB as the source has. */
+const byBareClient: Mover = async ({ store, source, id }) => {
+  const script = fileURLToPath(new URL('bare-puts.ts', import.meta.url))
+  const args = [script, ...store.bare(id), `${source.fileCount}`, `${requestsAtOnce}`]
+  const { stdout } = await run(process.execPath, args)
+  return { there: JSON.parse(stdout) as Cost }
+}
+
+const byGantry: Mover = async ({ store, connection, pid, folder, id }) => {
   mkdirSync(join(folder, id))
-  for (const role of ['source', 'target'] as const)
-    await call(connection, filesystems['create-s3a'], {
-      fileSystemId: `${id}-${role}`,
-      role,
-      ...server.options(id),
-    })
+  for (const role of ['source', 'target'] as const) await store.addFilesystem(connection, id, role)
   await call(connection, filesystems['create-local'], {
     fileSystemId: `${id}-back`,
     role: 'target',
     fsRoot: join(folder, id),
   })
+  const processor = () => processorSecondsOfAll(pid)
   return {
-    there: await timed(() => moved(connection, `${id}-1`, 'from', `${id}-target`)),
-    back: await timed(() => moved(connection, `${id}-2`, `${id}-source`, `${id}-back`)),
+    there: await timed(() => moved(connection, `${id}-1`, 'from', `${id}-target`), processor),
+    back: await timed(() => moved(connection, `${id}-2`, `${id}-source`, `${id}-back`), processor),
   }
 }
 
-export async function benchStores(): Promise<void> {
-  const program = await versitygw()
+type Costing = Readonly<Record<string, readonly Costs[]>>
+
+/** What each takes, round by round, in turns. */
+async function measure({ open, source }: Job): Promise<Costing> {
+  const folder = mkdtempSync(join(process.env['GANTRY_BENCH_DIR'] ?? tmpdir(), 'gantry-bench-'))
+  const fsRoot = join(folder, 'from')
+  source.make(fsRoot)
+  await using store = await open()
+  await using platform = await startChild('platform.mjs')
+  const { tcpUrl, operatorToken } = JSON.parse(platform.line) as { tcpUrl: string; operatorToken: string }
+  const connection = await connectWithToken(tcpUrl, operatorToken)
+  await call(connection, settings.put, { storeHosts: [loopback] })
+  await call(connection, filesystems['create-local'], { fileSystemId: 'from', role: 'source', fsRoot })
+  const movers: Record<string, Mover> = { gantry: byGantry, rclone: byRclone }
+  if (source.isLarge !== true) movers['bare'] = byBareClient
+  const all: Record<string, Costs[]> = {}
+  // The first round warms all up and does not count.
+  for (let round = 0; round <= rounds; round++)
+    for (const [name, mover] of Object.entries(movers)) {
+      const id = `${name}-${round}`
+      store.make(id)
+      await sameStart(fsRoot)
+      const costs = await mover({ store, connection, pid: platform.pid, folder, source, id })
+      if (round > 0) (all[name] ??= []).push(costs)
+      rmSync(join(folder, id), { recursive: true, force: true })
+      store.remove(id)
+    }
+  await connection.close()
+  rmSync(folder, { recursive: true, force: true })
+  return all
+}
+
+/** The median of one figure over the other, round by round. */
+const ratio = (
+  one: readonly Costs[],
+  other: readonly Costs[],
+  figure: (costs: Costs) => number | undefined,
+): string =>
+  median(one.map((costs, round) => (figure(costs) ?? NaN) / (figure(other[round]!) ?? NaN))).toFixed(2)
+
+function figuresOf({ store, source, aim }: Job, { gantry = [], bare, rclone = [] }: Costing): Figure[] {
   const figures: Figure[] = []
-  for (const { source, aim } of jobs) {
-    const folder = mkdtempSync(join(process.env['GANTRY_BENCH_DIR'] ?? tmpdir(), 'gantry-bench-'))
-    source.make(join(folder, 'from'))
-    await using server = await startS3Server(program, versitygwProgram)
-    await using platform = await startChild('platform.mjs')
-    const { tcpUrl, operatorToken } = JSON.parse(platform.line) as { tcpUrl: string; operatorToken: string }
-    const connection = await connectWithToken(tcpUrl, operatorToken)
-    await call(connection, settings.put, { storeHosts: [loopback] })
-    const fsRoot = join(folder, 'from')
-    await call(connection, filesystems['create-local'], { fileSystemId: 'from', role: 'source', fsRoot })
-    const ratios: { readonly there: number; readonly back: number }[] = []
-    const seconds: Record<'rclone' | 'gantry', { there: number; back: number }[]> = { rclone: [], gantry: [] }
-    // The first round warms all up and does not count.
-    for (let round = 0; round <= rounds; round++) {
-      const took: Partial<Record<'rclone' | 'gantry', { there: number; back: number }>> = {}
-      for (const [name, mover] of [
-        ['rclone', byRclone],
-        ['gantry', byGantry],
-      ] as const) {
-        const id = `${name}-${round}`
-        server.createBucket(id)
-        await sameStart(fsRoot)
-        took[name] = await mover({ server, connection, folder, id })
-        rmSync(join(folder, id), { recursive: true })
-        server.removeBucket(id)
-      }
-      if (round === 0) continue
-      const { rclone, gantry } = took as Required<typeof took>
-      seconds.rclone.push(rclone)
-      seconds.gantry.push(gantry)
-      ratios.push({ there: rclone.there / gantry.there, back: rclone.back / gantry.back })
-    }
-    await connection.close()
-    rmSync(folder, { recursive: true, force: true })
-    for (const [way, words] of [
-      ['there', 'to S3'],
-      ['back', 'from S3'],
-    ] as const) {
-      const took = (name: 'rclone' | 'gantry') => median(seconds[name].map((one) => one[way])).toFixed(2)
-      figures.push({
-        name: `${source.name} ${words}, times as fast as rclone tuned`,
-        value: median(ratios.map((one) => one[way])).toFixed(2),
-        aim,
-        details: `${took('gantry')} s and ${took('rclone')} s`,
-      })
-    }
+  const middle = (
+    all: readonly Costs[],
+    figure: (costs: Costs) => number | undefined,
+    unit: string,
+    per = 1,
+  ) => `${(median(all.map((costs) => figure(costs) ?? NaN)) / per).toFixed(2)} ${unit}`
+  for (const [way, words] of [
+    ['there', 'to'],
+    ['back', 'from'],
+  ] as const) {
+    const seconds = (costs: Costs) => costs[way]?.seconds
+    figures.push({
+      name: `${source.name} ${words} ${store}, times as fast as rclone tuned`,
+      value: ratio(rclone, gantry, seconds),
+      aim,
+      details: [gantry, rclone].map((all) => middle(all, seconds, 's')).join(' and '),
+    })
   }
+  if (bare === undefined) return figures
+  const there = (costs: Costs) => costs.there.processorSeconds
+  const back = (costs: Costs) => costs.back?.processorSeconds
+  const perFile = (all: readonly Costs[], figure: typeof back) =>
+    middle(all, figure, 'ms', source.fileCount / 1_000)
+  return [
+    ...figures,
+    {
+      name: `${source.name} to ${store}, processor time of platform and broker ÷ that of the barest client`,
+      value: ratio(gantry, bare, there),
+      aim: '≤ 1.2',
+      details: `${perFile(gantry, there)} and ${perFile(bare, there)} a file; from ${store} ${perFile(gantry, back)}`,
+    },
+  ]
+}
+
+/** @param wanted parts of the names of what is to be measured; all without any */
+export async function benchStores(wanted: readonly string[] = []): Promise<void> {
+  const isWanted = ({ store, source }: Job) =>
+    wanted.length === 0 || wanted.some((part) => `${source.name} to ${store}`.includes(part))
+  const figures: Figure[] = []
+  for (const job of jobs.filter(isWanted)) figures.push(...figuresOf(job, await measure(job)))
   print('Stores behind HTTP', figures)
 }
 
-if (import.meta.main) await benchStores()
+if (import.meta.main) await benchStores(process.argv.slice(2))

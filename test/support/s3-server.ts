@@ -35,7 +35,8 @@ export interface S3Program {
 
 export const versitygwProgram: S3Program = {
   s3type: 'S3_COMPATIBLE',
-  args: (address, buckets) => ['--port', address, '--quiet', 'posix', buckets],
+  // Other services keep connections open; this one has to be told to.
+  args: (address, buckets) => ['--port', address, '--quiet', '--keep-alive', 'posix', buckets],
   env: (accessKey, secretKey) => ({ ROOT_ACCESS_KEY: accessKey, ROOT_SECRET_KEY: secretKey }),
 }
 

@@ -1,4 +1,4 @@
-import { createHmac, hash } from 'node:crypto'
+import { createHmac, createSecretKey, hash, type KeyObject } from 'node:crypto'
 
 /** What signs requests: an access key, with a session token where it is a temporary one. */
 export interface S3Credentials {
@@ -27,8 +27,18 @@ export const emptyHash = hash('sha256', '')
 /** A body that is signed chunk by chunk, its digest after it. */
 export const streamedPayload = 'STREAMING-AWS4-HMAC-SHA256-PAYLOAD-TRAILER'
 
-/** `20260102T030405Z` */
-export const signingTime = (ms: number): string => new Date(ms).toISOString().replace(/[-:]|\.\d{3}/g, '')
+let timeSeconds = NaN
+let time = ''
+
+/** `20260102T030405Z`; made once a second, since each request needs it. */
+export function signingTime(ms: number): string {
+  const seconds = Math.floor(ms / 1_000)
+  if (seconds !== timeSeconds) {
+    time = new Date(seconds * 1_000).toISOString().replace(/[-:]|\.\d{3}/g, '')
+    timeSeconds = seconds
+  }
+  return time
+}
 
 /**
  * Signs requests to S3 with one key: AWS Signature Version 4. The key that a day's requests are signed with is made once a
@@ -38,7 +48,8 @@ export class S3Signer {
   readonly credentials: S3Credentials
   #region: string
   #day = ''
-  #key: Buffer = Buffer.alloc(0)
+  /** As an object: of a buffer one is made for each use, which takes seven times as long as the rest. */
+  #key: KeyObject | undefined
 
   constructor(credentials: S3Credentials, region: string) {
     this.credentials = credentials
@@ -99,9 +110,9 @@ export class S3Signer {
 
   #hmac(time: string, text: string): string {
     const day = time.slice(0, 8)
-    if (day !== this.#day) {
+    if (this.#key === undefined || day !== this.#day) {
       const ofDay = hmac(`AWS4${this.credentials.secretKey}`, day)
-      this.#key = hmac(hmac(hmac(ofDay, this.#region), 's3'), 'aws4_request')
+      this.#key = createSecretKey(hmac(hmac(hmac(ofDay, this.#region), 's3'), 'aws4_request'))
       this.#day = day
     }
     return createHmac('sha256', this.#key).update(text).digest('hex')

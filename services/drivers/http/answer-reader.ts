@@ -1,0 +1,264 @@
+import type { IncomingHttpHeaders } from 'node:http'
+
+/** An answer of a store, read to its end. */
+export interface StoreAnswer {
+  readonly status: number
+  /** Names in lower case. What came more than once is joined with commas. */
+  readonly headers: IncomingHttpHeaders
+  readonly body: Buffer
+}
+
+/**
+ * Largest body that is read into memory: a page of 5,000 entries with long names and metadata stays below a third of it,
+ * and so does the largest block list (50,000 blocks of some 150 bytes).
+ */
+const maxAnswerBytes = 128 * 1024 * 1024
+
+/** Status line and headers, and what comes after the last chunk; metadata of an object are 8 KiB at most. */
+const maxHeadBytes = 64 * 1024
+
+/** What a size in a line of its own may have: 16 digits, and extensions that nobody uses. */
+const maxSizeLineBytes = 1024
+
+/** A body is given memory at once up to here; more only as it comes, whatever length it says. */
+const bytesAtOnce = 1024 * 1024
+
+const lineEnd = '\r\n'
+const headEnd = '\r\n\r\n'
+
+/** What came is no answer of HTTP/1.1, or longer than an answer may be. */
+export class MalformedAnswer extends Error {}
+
+/** What comes next. */
+type Part = 'head' | 'content' | 'content to the end' | 'size' | 'chunk' | 'end of chunk' | 'trailers'
+
+/**
+ * Reads the answer to one request of HTTP/1.1 (RFC 9112) as its bytes arrive. Strict where leniency would let two readers
+ * see two answers: one length, one coding, no line folded, no line end but CR LF.
+ */
+export class AnswerReader {
+  /** Whether all of the answer has come. */
+  isComplete = false
+  /** Whether any of it has come. */
+  hasBegun = false
+  /** Whether another request may go over the connection, as far as the answer says. */
+  keepsOpen = true
+  readonly #isHead: boolean
+  readonly #into: Buffer | undefined
+  readonly #maxBytes: number
+  #status = 0
+  #headers: IncomingHttpHeaders = {}
+  #next: Part = 'head'
+  /** Of a line or head that has not come to its end. */
+  #held: Buffer | undefined
+  /** Takes the body when its length is known. */
+  #target: Buffer | undefined
+  #chunks: Buffer[] = []
+  #received = 0
+  /** Of the body, or of a chunk. */
+  #left = 0
+
+  /**
+   * @param into receives the body of a 2xx answer if it is exactly as long
+   * @param maxBytes longest body that is read
+   */
+  constructor(method: string, into: Buffer | undefined, maxBytes = maxAnswerBytes) {
+    this.#isHead = method === 'HEAD'
+    this.#into = into
+    this.#maxBytes = maxBytes
+  }
+
+  /**
+   * Takes bytes as they came; whoever calls may overwrite them afterwards. Throws MalformedAnswer.
+   * @returns whether bytes came that are not of this answer
+   */
+  take(bytes: Buffer): boolean {
+    this.hasBegun = true
+    let rest: Buffer | undefined = this.#held === undefined ? bytes : Buffer.concat([this.#held, bytes])
+    this.#held = undefined
+    while (!this.isComplete && rest !== undefined) rest = this.#read(rest)
+    return rest !== undefined && rest.length > 0
+  }
+
+  /** The server has closed the connection, which is the end of an answer without a length. Returns whether it is whole. */
+  end(): boolean {
+    if (this.#next === 'content to the end') this.isComplete = true
+    return this.isComplete
+  }
+
+  get answer(): StoreAnswer {
+    const [first, ...more] = this.#chunks
+    const body =
+      this.#target ?? (first !== undefined && more.length === 0 ? first : Buffer.concat(this.#chunks))
+    return { status: this.#status, headers: this.#headers, body }
+  }
+
+  /** Reads the next part: returns the bytes that are not its own, or undefined when it takes more. */
+  #read(bytes: Buffer): Buffer | undefined {
+    switch (this.#next) {
+      case 'head':
+        return this.#readHead(bytes)
+      case 'content':
+        return this.#readContent(bytes)
+      case 'content to the end':
+        this.#add(bytes)
+        return undefined
+      case 'size':
+        return this.#readSize(bytes)
+      case 'chunk':
+        return this.#readChunk(bytes)
+      case 'end of chunk':
+        return this.#readChunkEnd(bytes)
+      case 'trailers':
+        return this.#readTrailers(bytes)
+    }
+  }
+
+  #readHead(bytes: Buffer): Buffer | undefined {
+    const end = bytes.indexOf(headEnd, 0, 'latin1')
+    if (end < 0 ? bytes.length > maxHeadBytes : end > maxHeadBytes)
+      throw new MalformedAnswer(`the head of the answer is longer than ${maxHeadBytes} bytes`)
+    if (end < 0) return this.#hold(bytes)
+    const [first = '', ...lines] = bytes.toString('latin1', 0, end).split(lineEnd)
+    const [, minor, status] = statusLine.exec(first) ?? []
+    if (status === undefined) throw new MalformedAnswer('the answer does not begin like one of HTTP/1.1')
+    const headers = headersOf(lines)
+    const rest = bytes.subarray(end + headEnd.length)
+    this.#status = Number(status)
+    if (this.#status === 101) throw new MalformedAnswer('the server goes over to another protocol')
+    // One that only says that more is to come, such as 100 Continue.
+    if (this.#status < 200) return rest
+    this.#headers = headers
+    const connection = headers.connection?.toLowerCase() ?? ''
+    this.keepsOpen = minor === '1' ? !connection.includes('close') : connection.includes('keep-alive')
+    this.#beginBody()
+    return rest
+  }
+
+  #beginBody(): void {
+    const { 'transfer-encoding': coding, 'content-length': length } = this.#headers
+    if (this.#isHead || this.#status === 204 || this.#status === 304) {
+      this.isComplete = true
+    } else if (coding !== undefined) {
+      if (coding.toLowerCase() !== 'chunked' || length !== undefined)
+        throw new MalformedAnswer('the length of the answer cannot be told: it has a coding beside chunked')
+      this.#next = 'size'
+    } else if (length === undefined) {
+      this.keepsOpen = false
+      this.#next = 'content to the end'
+    } else {
+      if (!/^\d{1,15}$/.test(length)) throw new MalformedAnswer('the answer has no valid length')
+      this.#left = Number(length)
+      this.#checkLength(this.#left)
+      if (this.#into?.length === this.#left && this.#status < 300) this.#target = this.#into
+      else if (this.#left <= bytesAtOnce) this.#target = Buffer.allocUnsafe(this.#left)
+      this.isComplete = this.#left === 0
+      this.#next = 'content'
+    }
+  }
+
+  #readContent(bytes: Buffer): Buffer | undefined {
+    const rest = this.#takeLeft(bytes)
+    this.isComplete = this.#left === 0
+    return rest
+  }
+
+  /** The size of the next chunk. */
+  #readSize(bytes: Buffer): Buffer | undefined {
+    const end = bytes.indexOf(lineEnd, 0, 'latin1')
+    if (end < 0 ? bytes.length > maxSizeLineBytes : end > maxSizeLineBytes)
+      throw new MalformedAnswer('a chunk of the answer has no valid size')
+    if (end < 0) return this.#hold(bytes)
+    const [, size] = sizeLine.exec(bytes.toString('latin1', 0, end)) ?? []
+    if (size === undefined) throw new MalformedAnswer('a chunk of the answer has no valid size')
+    this.#left = parseInt(size, 16)
+    this.#next = this.#left === 0 ? 'trailers' : 'chunk'
+    return bytes.subarray(end + lineEnd.length)
+  }
+
+  #readChunk(bytes: Buffer): Buffer | undefined {
+    const rest = this.#takeLeft(bytes)
+    if (this.#left === 0) this.#next = 'end of chunk'
+    return rest
+  }
+
+  #readChunkEnd(bytes: Buffer): Buffer | undefined {
+    if (bytes.length < lineEnd.length) return this.#hold(bytes)
+    if (bytes.toString('latin1', 0, lineEnd.length) !== lineEnd)
+      throw new MalformedAnswer('a chunk of the answer is not as long as it says')
+    this.#next = 'size'
+    return bytes.subarray(lineEnd.length)
+  }
+
+  /** What comes after the last chunk: nobody uses it. */
+  #readTrailers(bytes: Buffer): Buffer | undefined {
+    if (bytes.length >= lineEnd.length && bytes.toString('latin1', 0, lineEnd.length) === lineEnd) {
+      this.isComplete = true
+      return bytes.subarray(lineEnd.length)
+    }
+    const end = bytes.indexOf(headEnd, 0, 'latin1')
+    if (end < 0 ? bytes.length > maxHeadBytes : end > maxHeadBytes)
+      throw new MalformedAnswer('too much comes after the last chunk of the answer')
+    if (end < 0) return this.#hold(bytes)
+    this.isComplete = true
+    return bytes.subarray(end + headEnd.length)
+  }
+
+  /** Takes what of the bytes belongs to a body or chunk of known length. */
+  #takeLeft(bytes: Buffer): Buffer | undefined {
+    const count = Math.min(this.#left, bytes.length)
+    this.#add(count === bytes.length ? bytes : bytes.subarray(0, count))
+    this.#left -= count
+    return count === bytes.length && this.#left > 0 ? undefined : bytes.subarray(count)
+  }
+
+  #add(bytes: Buffer): void {
+    this.#checkLength(this.#received + bytes.length)
+    if (this.#target === undefined) this.#chunks.push(Buffer.from(bytes))
+    else bytes.copy(this.#target, this.#received)
+    this.#received += bytes.length
+  }
+
+  #checkLength(bytes: number): void {
+    if (bytes > this.#maxBytes && bytes !== this.#into?.length)
+      throw new MalformedAnswer(`the answer is longer than ${this.#maxBytes} bytes`)
+  }
+
+  #hold(bytes: Buffer): undefined {
+    this.#held = bytes.length === 0 ? undefined : Buffer.from(bytes)
+  }
+}
+
+const statusLine = /^HTTP\/1\.([01]) ([1-5]\d\d)(?: |$)/
+const sizeLine = /^([\dA-Fa-f]{1,12})[ \t]*(?:;|$)/
+const token = /^[\w!#$%&'*+.^`|~-]+$/
+/** Everything but characters that no value may have, above all what would end it. */
+const fieldValue = /^[\t\x20-\x7e\x80-\xff]*$/
+
+/** Throws MalformedAnswer for what is no header. */
+function headersOf(lines: readonly string[]): IncomingHttpHeaders {
+  const headers: Record<string, string> = {}
+  for (const line of lines) {
+    const colon = line.indexOf(':')
+    const name = line.slice(0, Math.max(colon, 0)).toLowerCase()
+    const value = line.slice(colon + 1).trim()
+    if (!token.test(name) || !fieldValue.test(value))
+      throw new MalformedAnswer('the answer has a header that is none')
+    if (!Object.hasOwn(headers, name)) headers[name] = value
+    else if (name === 'content-length') {
+      if (headers[name] !== value) throw new MalformedAnswer('the answer has two lengths')
+    } else if (!single.has(name)) headers[name] += `, ${value}`
+  }
+  return headers
+}
+
+/** Headers that drivers read and that are no lists: should a proxy repeat one, the first counts. */
+const single: ReadonlySet<string> = new Set([
+  'content-range',
+  'content-type',
+  'date',
+  'etag',
+  'last-modified',
+  'location',
+  'retry-after',
+])
