@@ -137,6 +137,37 @@ export const filesystemKinds = {
       secrets: ['oauthClientSecret'],
     },
   },
+  'adls2-sas': {
+    path: 'adls2/sas',
+    fsType: 'adls2',
+    summary: 'an Azure Data Lake Storage Gen2 or Blob container, by a shared access signature',
+    example:
+      "--account-name lake --container-name data --sas-token 'sv=2021-12-02&sr=c&sp=rl&se=2030-01-01&sig=bXlrZXk='",
+    options: {
+      accountName: azure.accountName,
+      sasToken: Type.String({
+        minLength: 8,
+        maxLength: 4_096,
+        ...form(
+          "^\\??[A-Za-z0-9=&%._~:/+,'()*!$@;-]+$",
+          'the signature alone, such as sv=…&sr=c&sp=rl&se=…&sig=…, without the address before its question mark',
+        ),
+        description:
+          'Shared access signature (SAS) of the account, of the container or of a directory in it, with or without the question mark',
+      }),
+      directory: Type.Optional(
+        Type.String({
+          maxLength: 1_000,
+          ...form('^[^/\\\\]+(?:/[^/\\\\]+)*$', 'a path in the container, such as raw/2024'),
+          description:
+            'Directory of the container that is the root of the filesystem; needed with the SAS of a directory (sr=d), which must be of this one',
+        }),
+      ),
+      ...azure.container,
+    },
+    secrets: ['sasToken'],
+    sent: { to: ['endpoint', 'accountName', 'insecure'], secrets: ['sasToken'] },
+  },
   s3a: {
     path: 's3a',
     fsType: 's3a',
@@ -325,6 +356,7 @@ const optionSchemas = {
   local: strict(filesystemKinds.local.options),
   'adls2-shared-key': strict(filesystemKinds['adls2-shared-key'].options),
   'adls2-oauth2': strict(filesystemKinds['adls2-oauth2'].options),
+  'adls2-sas': strict(filesystemKinds['adls2-sas'].options),
   s3a: strict(filesystemKinds.s3a.options),
   hdfs: strict(filesystemKinds.hdfs.options),
   gcs: strict(filesystemKinds.gcs.options),

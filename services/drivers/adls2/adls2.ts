@@ -5,7 +5,8 @@ import { BlobClient } from '../azure-blob/client.ts'
 import { Container, type BlobProperties, type What, type WriteHeaders } from '../azure-blob/container.ts'
 import { blobEndpoint } from '../azure-blob/endpoint.ts'
 import { failed } from '../azure-blob/errors.ts'
-import { blobName, refuseName, writable } from '../azure-blob/names.ts'
+import { blobName, refuseDirectory, refuseName, writable } from '../azure-blob/names.ts'
+import { SharedAccessSignature } from '../azure-blob/sas.ts'
 import { removeBlob } from '../azure-blob/remove.ts'
 import { BlobFile } from '../azure-blob/source-file.ts'
 import {
@@ -26,7 +27,7 @@ import { type Authorizer, SharedKeySigner, TokenAuthorizer } from '../azure-blob
 import { notAccepted } from '../../../subjects/kit/errors.ts'
 import { refuseUnlistable } from '../http/xml.ts'
 import { lossesOf } from '../contract/metadata-values.ts'
-import { textFromPath } from '../paths/path-text.ts'
+import { joinPath, textFromPath } from '../paths/path-text.ts'
 import {
   nothingLost,
   type Capabilities,
@@ -47,7 +48,7 @@ import {
   type Upload,
 } from '../contract/driver.ts'
 
-type Options = FilesystemOptions<'adls2-shared-key' | 'adls2-oauth2'>
+type Options = FilesystemOptions<'adls2-shared-key' | 'adls2-oauth2' | 'adls2-sas'>
 
 /** What `open` reads at once: many files are smaller and need no second request then. */
 const headBytes = 128 * 1024
@@ -70,10 +71,14 @@ const storageResource = 'https://storage.azure.com'
  */
 export class Adls2Driver implements Driver {
   readonly capabilities: Capabilities
+  readonly identify?: NonNullable<Driver['identify']>
   readonly #addresses: { readonly address: StoreAddress; readonly field: string }[]
   readonly #client: BlobClient
   readonly #container: Container
   readonly #property: PropertyValues<typeof azureProperties>
+  /** Of the filesystem in the container, empty for all of it. */
+  readonly #root: StorePath
+  readonly #containerName: string
   /** For messages. */
   readonly #place: string
 
@@ -86,6 +91,8 @@ export class Adls2Driver implements Driver {
     const maxPutBytes = property('fs.azure.write.request.size')
     const concurrency = property('fs.azure.concurrentRequestCount.out')
     const endpoint = blobEndpoint(options)
+    const directory = 'sasToken' in options ? (options.directory ?? '') : ''
+    refuseDirectory(directory)
     const limits = {
       connectTimeoutMs: property('fs.azure.http.connection.timeout'),
       idleTimeoutMs: property('fs.azure.http.read.timeout'),
@@ -96,10 +103,16 @@ export class Adls2Driver implements Driver {
     }
     const address = bounds && new StoreAddress(endpoint, bounds)
     this.#addresses = address === undefined ? [] : [{ address, field: 'endpoint' }]
-    this.#client = new BlobClient(endpoint, this.#authorizer(options, limits, bounds), limits, address)
-    this.#container = new Container(this.#client)
+    const authorizer = this.#authorizer(options, limits, bounds)
+    this.#client = new BlobClient(endpoint, authorizer, limits, address)
+    // Such a signature gives no access to the properties of the container.
+    const isListed = authorizer instanceof SharedAccessSignature && authorizer.scope !== 'account'
+    this.#container = new Container(this.#client, { isListed, directory })
+    if (!isListed) this.identify = (was, signal) => this.#identify(was, signal)
     this.#property = property
-    this.#place = `container ${options.containerName} of account ${options.accountName}`
+    this.#root = Buffer.from(directory)
+    this.#containerName = `container ${options.containerName} of account ${options.accountName}`
+    this.#place = directory === '' ? this.#containerName : `directory ${directory} of ${this.#containerName}`
     this.capabilities = {
       storeName: this.#place,
       folders: 'implied',
@@ -125,6 +138,10 @@ export class Adls2Driver implements Driver {
   /** Throws GantryError NOT_ACCEPTED for an address that would get the secret in the clear. */
   #authorizer(options: Options, limits: TransportLimits, bounds: StoreBounds | undefined): Authorizer {
     if ('sharedKey' in options) return new SharedKeySigner(options.accountName, options.sharedKey)
+    if ('sasToken' in options) {
+      const { sasToken, directory = '', insecure = false } = options
+      return new SharedAccessSignature(sasToken, { directory, insecure })
+    }
     const field = 'oauthClientEndpoint'
     const endpoint = new URL(options.oauthClientEndpoint)
     if (endpoint.protocol !== 'https:' && options.insecure !== true)
@@ -152,7 +169,7 @@ export class Adls2Driver implements Driver {
    * A container has no date of creation. Its version changes when it is made anew, and with its metadata and policies too:
    * then a blob that was there before, and still has its date of creation, proves that it is the same one.
    */
-  async identify(
+  async #identify(
     was: StoreIdentity | undefined,
     signal?: AbortSignal,
   ): Promise<{ readonly identity: StoreIdentity; readonly isOther: boolean }> {
@@ -167,6 +184,16 @@ export class Adls2Driver implements Driver {
     return { identity: { version: etag, changed, witnesses }, isOther }
   }
 
+  /** The blob's name, or undefined when no blob can have it. */
+  #blob(path: StorePath): string | undefined {
+    return blobName(joinPath(this.#root, path))
+  }
+
+  /** The name for a write. Throws `name` where `refuses` gives a reason. */
+  #writable(path: StorePath, what: What): string {
+    return writable(path.length === 0 ? path : joinPath(this.#root, path), what)
+  }
+
   async #hasOneOf(witnesses: readonly StoreWitness[], what: What, signal?: AbortSignal): Promise<boolean> {
     for (const { file, created } of witnesses)
       if ((await this.#container.creationOf(file, what, signal)) === created) return true
@@ -175,7 +202,7 @@ export class Adls2Driver implements Driver {
 
   async *list(folder: StorePath, signal: AbortSignal, { after, limit }: Listing = {}): AsyncIterable<Page> {
     const what = this.#what('list', folder)
-    const name = blobName(folder)
+    const name = this.#blob(folder)
     if (name === undefined) throw failed('gone', what(), 'no such folder')
     const prefix = name === '' ? '' : `${name}/`
     const maxResults = Math.min(this.#property('fs.azure.list.max.results'), limit ?? Infinity)
@@ -184,14 +211,14 @@ export class Adls2Driver implements Driver {
 
   async stat(path: StorePath): Promise<Entry | undefined> {
     const what = this.#what('stat', path)
-    const blob = blobName(path)
+    const blob = this.#blob(path)
     if (blob === undefined) return undefined
     const folder = {
       name: path.subarray(path.lastIndexOf('/') + 1),
       type: 'folder',
       sizeBytes: 0,
     } as const
-    if (blob === '') {
+    if (path.length === 0) {
       await this.#container.check(what)
       return folder
     }
@@ -212,19 +239,19 @@ export class Adls2Driver implements Driver {
 
   async attributesOf(path: StorePath): Promise<FileAttributes | undefined> {
     const what = this.#what('attributes of', path)
-    const blob = blobName(path)
+    const blob = this.#blob(path)
     if (blob === undefined) return undefined
-    const found = blob === '' ? undefined : await this.#container.properties(blob, what)
+    const found = path.length === 0 ? undefined : await this.#container.properties(blob, what)
     if (found !== undefined) return found.attributes
-    return blob === '' || (await this.#hasChildren(blob, what)) ? {} : undefined
+    return path.length === 0 || (await this.#hasChildren(blob, what)) ? {} : undefined
   }
 
   async open(path: StorePath): Promise<SourceFile> {
     const what = this.#what('open', path)
     const requestBytes = this.#property('fs.azure.read.request.size')
-    const blob = blobName(path)
+    const blob = this.#blob(path)
     if (blob === undefined) throw failed('gone', what(), 'no such file')
-    if (blob === '') throw failed('unsupported', what(), 'it is a folder')
+    if (path.length === 0) throw failed('unsupported', what(), 'it is a folder')
     const opened = await this.#container.readHead(blob, Math.min(headBytes, requestBytes), what)
     if (opened?.isFolder ?? (await this.#hasChildren(blob, what)))
       throw failed('unsupported', what(), 'it is a folder')
@@ -239,7 +266,7 @@ export class Adls2Driver implements Driver {
     if (type === 'other') return 'it is neither file nor folder, and Azure keeps nothing else'
     if (sizeBytes > maxBlobBytes)
       return `it has ${sizeBytes} bytes, Azure's limit is ${maxBlobBytes} (190.7 TiB)`
-    return refuseName(path)
+    return refuseName(joinPath(this.#root, path))
   }
 
   async makeFolder(path: StorePath, attributes: FileAttributes): Promise<Losses> {
@@ -248,7 +275,7 @@ export class Adls2Driver implements Driver {
       await this.#container.check(what)
       return nothingLost
     }
-    const blob = writable(path, what)
+    const blob = this.#writable(path, what)
     const headers = folderMetadata(attributes)
     if (!(await this.#container.putBlob(blob, Buffer.alloc(0), { headers, create: true }, what))) {
       const there = await this.#container.properties(blob, what)
@@ -262,7 +289,7 @@ export class Adls2Driver implements Driver {
   /** Creates first and replaces second: the usual case costs one request, and the marker of a folder is never replaced. */
   async put(path: StorePath, bytes: Buffer, attributes: FileAttributes): Promise<Losses> {
     const what = this.#what('put', path)
-    const blob = writable(path, what)
+    const blob = this.#writable(path, what)
     const headers = fileMetadata(attributes)
     if (!(await this.#container.putBlob(blob, bytes, { headers, create: true }, what))) {
       await this.#refuseFolder(blob, what)
@@ -274,26 +301,26 @@ export class Adls2Driver implements Driver {
   async remove(path: StorePath): Promise<boolean> {
     const what = this.#what('remove', path)
     if (path.length === 0) throw failed('unsupported', what(), 'it is the root')
-    const blob = blobName(path)
+    const blob = this.#blob(path)
     return blob === undefined ? false : removeBlob(this.#container, blob, what)
   }
 
   async version(path: StorePath): Promise<string | undefined> {
-    const blob = blobName(path)
-    if (blob === undefined || blob === '') return undefined
+    const blob = this.#blob(path)
+    if (blob === undefined || path.length === 0) return undefined
     const there = await this.#container.properties(blob, this.#what('version of', path))
     return there?.isFolder === false ? there.etag : undefined
   }
 
   async removeVersion(path: StorePath, version: string): Promise<boolean> {
-    const blob = blobName(path)
-    if (blob === undefined || blob === '') return false
+    const blob = this.#blob(path)
+    if (blob === undefined || path.length === 0) return false
     return this.#container.deleteBlob(blob, version, this.#what('remove', path))
   }
 
   async setAttributes(path: StorePath, attributes: FileAttributes): Promise<Losses> {
     const what = this.#what('set attributes of', path)
-    const blob = writable(path, what)
+    const blob = this.#writable(path, what)
     const there = await this.#container.properties(blob, what)
     if (there === undefined) {
       if (!(await this.#hasChildren(blob, what))) throw failed('gone', what(), 'nothing is there')
@@ -310,7 +337,7 @@ export class Adls2Driver implements Driver {
     continuation?: Continuation,
   ): Promise<Upload> {
     const what = this.#what('begin upload', path)
-    const blob = writable(path, what)
+    const blob = this.#writable(path, what)
     if (sizeBytes > maxBlobBytes)
       throw failed('too-large', what(), `${sizeBytes} bytes, the limit is ${maxBlobBytes}`)
     await this.#refuseFolder(blob, what)
@@ -324,19 +351,19 @@ export class Adls2Driver implements Driver {
     const what = this.#what(`write part ${index}`, path)
     if (index >= maxBlocks) throw failed('too-large', what(), `a file has at most ${maxBlocks} parts`)
     const { maxPutBytes } = this.capabilities
-    await this.#container.putBlock(writable(path, what), blockId(index), { body, maxPutBytes }, what)
+    await this.#container.putBlock(this.#writable(path, what), blockId(index), { body, maxPutBytes }, what)
   }
 
   async writtenParts(upload: Upload, partBytes: number): Promise<readonly number[]> {
     const { path } = readUpload(upload)
     const what = this.#what('look at the parts of', path)
-    return writtenParts(upload, partBytes, await this.#container.blocks(writable(path, what), what))
+    return writtenParts(upload, partBytes, await this.#container.blocks(this.#writable(path, what), what))
   }
 
   async commitUpload(upload: Upload, partCount: number, attributes: FileAttributes): Promise<Losses> {
     const { path, blockId } = readUpload(upload)
     const what = this.#what('commit', path)
-    const blob = writable(path, what)
+    const blob = this.#writable(path, what)
     const ids = Array.from({ length: partCount }, (_, index) => blockId(index))
     const isCommitted = checkParts(upload, ids, await this.#container.blocks(blob, what), what)
     const headers = fileMetadata(attributes)
@@ -354,7 +381,7 @@ export class Adls2Driver implements Driver {
   async abortUpload(): Promise<void> {}
 
   locate(path: StorePath): Location {
-    return { own: { device: this.#place, path }, mounted: [] }
+    return { own: { device: this.#containerName, path: joinPath(this.#root, path) }, mounted: [] }
   }
 
   async close(): Promise<void> {

@@ -51,17 +51,41 @@ const somethingStandsThere = ['BlobAlreadyExists', 'PathAlreadyExists', 'Resourc
 /** Headers of a write beside content and digest: metadata, and `x-ms-blob-` properties. */
 export type WriteHeaders = Readonly<Record<string, string>>
 
+/** How a container is looked at. */
+export interface Access {
+  /** Only what is listed can be seen, not the container's properties. */
+  readonly isListed: boolean
+  /** Root of the filesystem in it; empty for all of it. */
+  readonly directory: string
+}
+
 /** The calls to one container that the driver is made of. All throw StoreErrors; the container missing is `gone`. */
 export class Container {
   readonly #client: BlobClient
+  readonly #access: Access
 
-  constructor(client: BlobClient) {
+  constructor(client: BlobClient, access: Access) {
     this.#client = client
+    this.#access = access
   }
 
-  /** Resolves when the container is there and the key is taken. */
+  /** Resolves when the root of the filesystem is there and the credentials are taken. */
   async check(what: What, options: Pick<BlobRequest, 'signal' | 'retries' | 'isProbe'> = {}): Promise<void> {
-    await this.#client.request({ method: 'HEAD', query: { restype: 'container' }, what, ...options })
+    const { directory, isListed } = this.#access
+    if (!isListed)
+      await this.#client.request({ method: 'HEAD', query: { restype: 'container' }, what, ...options })
+    if (directory === '' && !isListed) return
+    const query = {
+      comp: 'list',
+      maxresults: '1',
+      ...(directory !== '' && { prefix: `${directory}/` }),
+      restype: 'container',
+    }
+    const { body } = await this.#client.request({ method: 'GET', query, what, ...options })
+    if (directory === '' || parsed(body, readListPage, what).blobs.length > 0) return
+    // An empty page says nothing about what follows, and an empty directory has its marker alone.
+    if ((await this.properties(directory, what))?.isFolder !== true)
+      throw failed('gone', what(), 'no such directory; create it or correct directory')
   }
 
   /** What changes when the container is made anew, or its properties are changed; blobs do not change it. */

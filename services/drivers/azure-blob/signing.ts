@@ -1,5 +1,6 @@
 import { type KeyObject, createHmac, createSecretKey } from 'node:crypto'
 import type { ClientTokens } from '../http/client-credentials.ts'
+import type { BlobAnswer } from './errors.ts'
 
 /** What of a request is signed. Header names in lower case, values without line breaks. */
 export interface Signable {
@@ -20,8 +21,12 @@ export interface Signable {
 
 /** Gives requests what the service lets them in by. */
 export interface Authorizer {
-  /** Value of the Authorization header. */
-  authorization(request: Signable): string | Promise<string>
+  /** Value of the Authorization header; not there where the query lets a request in. */
+  authorization?(request: Signable): string | Promise<string>
+  /** What goes into the query of each request, percent-encoded. */
+  readonly query?: string
+  /** Why an answer refuses a request, and what to do; undefined where it is not known better than for all. */
+  refusal?(answer: BlobAnswer): string | undefined
   /** What it gave is not taken any more. Not there where it would give the same again. */
   forget?(): void
   close?(): void
