@@ -115,10 +115,27 @@ export const filesystemKinds = {
         ...form('^[!-~]{1,200}$', '1 to 200 characters without blanks'),
         description: 'Application (client) id of the service principal',
       }),
-      oauthClientSecret: Type.String({
-        ...form('^[!-~]{1,1024}$', '1 to 1,024 characters without blanks'),
-        description: 'Secret of the service principal',
-      }),
+      oauthClientSecret: Type.Optional(
+        Type.String({
+          ...form('^[!-~]{1,1024}$', '1 to 1,024 characters without blanks'),
+          description: 'Secret of the service principal. Or give oauthClientCertificate',
+        }),
+      ),
+      oauthClientCertificate: Type.Optional(
+        Type.String({
+          minLength: 1,
+          maxLength: 32_768,
+          description:
+            'Certificate of the service principal with its private key (RSA): PEM, or a P12 file in base64',
+        }),
+      ),
+      oauthClientCertificatePassword: Type.Optional(
+        Type.String({
+          minLength: 1,
+          maxLength: 1_024,
+          description: 'Password of the P12 file or of the private key, where it has one',
+        }),
+      ),
       oauthClientEndpoint: Type.String({
         minLength: 1,
         maxLength: 500,
@@ -131,11 +148,13 @@ export const filesystemKinds = {
       }),
       ...azure.container,
     },
-    secrets: ['oauthClientSecret'],
+    secrets: ['oauthClientSecret', 'oauthClientCertificate', 'oauthClientCertificatePassword'],
     sent: {
       to: ['oauthClientEndpoint', 'endpoint', 'accountName', 'insecure'],
-      secrets: ['oauthClientSecret'],
+      secrets: ['oauthClientSecret', 'oauthClientCertificate'],
     },
+    /** A change of one of them takes the place of the others. */
+    alternatives: ['oauthClientSecret', 'oauthClientCertificate'],
   },
   'adls2-sas': {
     path: 'adls2/sas',

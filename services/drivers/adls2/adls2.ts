@@ -18,6 +18,7 @@ import {
   readUpload,
   writtenParts,
 } from '../azure-blob/upload.ts'
+import { proofOf } from './client-proof.ts'
 import type { StoreBounds } from '../contract/bounds.ts'
 import { type PropertyValues, readProperties } from '../contract/properties.ts'
 import { ClientTokens, endpointOf } from '../http/client-credentials.ts'
@@ -151,7 +152,7 @@ export class Adls2Driver implements Driver {
     const credentials = {
       endpoint,
       clientId: options.oauthClientId,
-      clientSecret: options.oauthClientSecret,
+      proof: proofOf(options),
       // The two versions of Microsoft's endpoint have their own word for what a token is for.
       fields: endpoint.pathname.includes('/v2.0/')
         ? { scope: `${storageResource}/.default` }

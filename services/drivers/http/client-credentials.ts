@@ -6,7 +6,8 @@ import { type StoreEndpoint, Transport, type TransportLimits } from './transport
 export interface ClientCredentials {
   readonly endpoint: URL
   readonly clientId: string
-  readonly clientSecret: string
+  /** Fields of the form that prove it. */
+  readonly proof: () => Promise<Readonly<Record<string, string>>>
   /** Further fields of the form, such as what the token is for. */
   readonly fields: Readonly<Record<string, string>>
 }
@@ -58,11 +59,11 @@ export class ClientTokens {
   }
 
   async #ask(): Promise<string> {
-    const { endpoint, clientId, clientSecret, fields } = this.#credentials
+    const { endpoint, clientId, proof, fields } = this.#credentials
     const form = {
       grant_type: 'client_credentials',
       client_id: clientId,
-      client_secret: clientSecret,
+      ...(await proof()),
       ...fields,
     }
     const body = Buffer.from(new URLSearchParams(form).toString())
@@ -91,7 +92,10 @@ export class ClientTokens {
 }
 
 const failed = (failure: FailureClass, said: string) =>
-  new StoreError(failure, `${said}; check the client's id and secret, and the address that gives tokens`)
+  new StoreError(
+    failure,
+    `${said}; check the client's id and secret or certificate, and the address that gives tokens`,
+  )
 
 /** Nothing of an answer that is no JSON. */
 function membersOf(body: Buffer): Readonly<Record<string, unknown>> {

@@ -28,6 +28,7 @@ test.each([
 test.each([
   ['adls2-oauth2', { accountName: 'lake', oauthClientId: 'another' }],
   ['adls2-oauth2', { accountName: 'another', oauthClientSecret: 'known' }],
+  ['adls2-oauth2', { oauthClientEndpoint: 'https://another.example/', oauthClientSecret: 'known' }],
   ['gcs', { bucketName: 'another' }],
   ['gcs', { endpoint: 'another.example', privateKey: 'known' }],
   ['s3a', { endpoint: 'one.example' }],
