@@ -8,6 +8,12 @@ const MiB = 1024 * KiB
  * numbers as text. Any other is refused by name: a setting that does nothing is worse than none. Bounds are inclusive.
  */
 export const azureProperties = {
+  'fs.azure.account.hns.enabled': {
+    meaning:
+      'Whether the account has a hierarchical namespace; without it the account is asked, which needs credentials that may (docs/AZURE.md)',
+    values: ['', 'true', 'false'],
+    default: '',
+  },
   'fs.azure.io.retry.max.retries': {
     meaning: 'How often a request is repeated after throttling, a server error or a network error',
     unit: 'retries',

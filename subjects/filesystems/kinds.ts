@@ -57,7 +57,7 @@ const azure = {
       }),
     ),
     insecure: Type.Optional(Type.Boolean({ description: 'Plain HTTP instead of TLS' })),
-    additionalProperties: propertiesOption(azureProperties),
+    additionalProperties: propertiesOption(azureProperties, { guide: 'docs/AZURE.md' }),
   },
 }
 

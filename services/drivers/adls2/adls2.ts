@@ -1,13 +1,14 @@
 import { azureProperties } from '../../../subjects/filesystems/azure-properties.ts'
 import type { FilesystemOptions } from '../../../subjects/filesystems/kinds.ts'
-import { fileMetadata, folderMetadata, metadataHeaders } from '../azure-blob/attributes.ts'
+import { fileMetadata, folderMetadata, headerMetadata, metadataHeaders } from '../azure-blob/attributes.ts'
 import { BlobClient } from '../azure-blob/client.ts'
 import { Container, type BlobProperties, type What, type WriteHeaders } from '../azure-blob/container.ts'
-import { blobEndpoint } from '../azure-blob/endpoint.ts'
+import { blobEndpoint, dataLakeEndpoint } from '../azure-blob/endpoint.ts'
 import { failed } from '../azure-blob/errors.ts'
 import { blobName, refuseDirectory, refuseName, writable } from '../azure-blob/names.ts'
 import { SharedAccessSignature } from '../azure-blob/sas.ts'
 import { removeBlob } from '../azure-blob/remove.ts'
+import { Paths, withoutKept } from '../azure-blob/paths.ts'
 import { BlobFile } from '../azure-blob/source-file.ts'
 import {
   checkParts,
@@ -38,6 +39,7 @@ import {
   type Listing,
   type Location,
   type FileAttributes,
+  type ReadOptions,
   type Losses,
   type NewFile,
   type Page,
@@ -71,11 +73,19 @@ const storageResource = 'https://storage.azure.com'
  * an empty blob marked as one, or just the beginning of other blobs' names.
  */
 export class Adls2Driver implements Driver {
-  readonly capabilities: Capabilities
+  #capabilities: Capabilities
+  /** Of an account with a hierarchical namespace, once that is known. */
+  rename?: NonNullable<Driver['rename']>
   readonly identify?: NonNullable<Driver['identify']>
   readonly #addresses: { readonly address: StoreAddress; readonly field: string }[]
   readonly #client: BlobClient
+  /** At the Data Lake endpoint. */
+  readonly #lake: BlobClient | undefined
   readonly #container: Container
+  /** Undefined where the namespace is known to be flat. */
+  readonly #paths: Paths | undefined
+  /** That of the account, as soon as it was asked. */
+  #namespace: Promise<Paths | undefined> | undefined
   readonly #property: PropertyValues<typeof azureProperties>
   /** Of the filesystem in the container, empty for all of it. */
   readonly #root: StorePath
@@ -114,7 +124,15 @@ export class Adls2Driver implements Driver {
     this.#root = Buffer.from(directory)
     this.#containerName = `container ${options.containerName} of account ${options.accountName}`
     this.#place = directory === '' ? this.#containerName : `directory ${directory} of ${this.#containerName}`
-    this.capabilities = {
+    const isHierarchical = property('fs.azure.account.hns.enabled')
+    if (isHierarchical !== 'false') {
+      const lake = dataLakeEndpoint(endpoint)
+      const lakeAddress = bounds && new StoreAddress(lake, bounds)
+      if (lakeAddress !== undefined) this.#addresses.push({ address: lakeAddress, field: 'endpoint' })
+      this.#lake = new BlobClient(lake, authorizer, limits, lakeAddress)
+      this.#paths = new Paths(this.#lake, options.containerName)
+    }
+    this.#capabilities = {
       storeName: this.#place,
       folders: 'implied',
       listsAttributes: true,
@@ -130,6 +148,43 @@ export class Adls2Driver implements Driver {
       clock: { ownGrainMs: secondMs, tickMs: 2 * secondMs },
       concurrency,
     }
+    if (isHierarchical === 'true') this.#namespace = Promise.resolve(this.#hierarchical())
+  }
+
+  /** `folders` is what is known of them so far: the account is asked with the first call. */
+  get capabilities(): Capabilities {
+    return this.#capabilities
+  }
+
+  /** What an account with a hierarchical namespace can do besides; undefined for a flat one. It is asked once. */
+  #hierarchy(): Promise<Paths | undefined> {
+    this.#namespace ??= this.#askNamespace().catch((error: unknown) => {
+      this.#namespace = undefined
+      throw error
+    })
+    return this.#namespace
+  }
+
+  async #askNamespace(): Promise<Paths | undefined> {
+    if (this.#paths === undefined) return undefined
+    const what = () => `kind of namespace of ${this.#place}`
+    const said = await this.#container.isHierarchical(what)
+    const isHierarchical = said ?? (await this.#paths.hasAccessControl(what))
+    return isHierarchical ? this.#hierarchical() : undefined
+  }
+
+  #hierarchical(): Paths | undefined {
+    this.#capabilities = { ...this.#capabilities, folders: 'real' }
+    this.rename = (path, to) => this.#rename(path, to)
+    return this.#paths
+  }
+
+  async #rename(path: StorePath, to: StorePath): Promise<void> {
+    const what = this.#what('rename', path)
+    const blob = this.#blob(path)
+    if (blob === undefined) throw failed('gone', what(), 'nothing is there')
+    const goal = this.#writable(to, what)
+    await (await this.#hierarchy())?.rename(blob, goal, what)
   }
 
   requirePlace(): void {
@@ -207,7 +262,24 @@ export class Adls2Driver implements Driver {
     if (name === undefined) throw failed('gone', what(), 'no such folder')
     const prefix = name === '' ? '' : `${name}/`
     const maxResults = Math.min(this.#property('fs.azure.list.max.results'), limit ?? Infinity)
-    yield* this.#container.listed({ prefix, maxResults, after }, what, signal)
+    const isHierarchical = (await this.#hierarchy()) !== undefined
+    for await (const page of this.#container.listed(
+      { prefix, maxResults, after, isHierarchical },
+      what,
+      signal,
+    ))
+      yield isHierarchical ? { ...page, entries: await this.#withFolders(prefix, page.entries, what) } : page
+  }
+
+  /** Listings of a hierarchical namespace tell the names of folders alone: they are asked for, many at once. */
+  #withFolders(prefix: string, entries: readonly Entry[], what: What): Promise<Entry[]> {
+    return Promise.all(
+      entries.map(async (entry) => {
+        if (entry.type !== 'folder') return entry
+        const found = await this.#container.properties(prefix + entry.name.toString(), what)
+        return found?.isFolder === true ? { ...entry, ...found.attributes, ...found.times } : entry
+      }),
+    )
   }
 
   async stat(path: StorePath): Promise<Entry | undefined> {
@@ -238,16 +310,27 @@ export class Adls2Driver implements Driver {
         }
   }
 
-  async attributesOf(path: StorePath): Promise<FileAttributes | undefined> {
+  async attributesOf(path: StorePath, options: ReadOptions = {}): Promise<FileAttributes | undefined> {
     const what = this.#what('attributes of', path)
     const blob = this.#blob(path)
     if (blob === undefined) return undefined
     const found = path.length === 0 ? undefined : await this.#container.properties(blob, what)
-    if (found !== undefined) return found.attributes
+    if (found !== undefined) return this.#withExtended(blob, found.attributes, options, what)
     return path.length === 0 || (await this.#hasChildren(blob, what)) ? {} : undefined
   }
 
-  async open(path: StorePath): Promise<SourceFile> {
+  /** With the access control list where it was asked for, and the account has such. */
+  async #withExtended(
+    blob: string,
+    attributes: FileAttributes,
+    { extended = false }: ReadOptions,
+    what: What,
+  ): Promise<FileAttributes> {
+    const paths = extended ? await this.#hierarchy() : undefined
+    return paths === undefined ? attributes : { ...attributes, extended: await paths.extended(blob, what) }
+  }
+
+  async open(path: StorePath, options: ReadOptions = {}): Promise<SourceFile> {
     const what = this.#what('open', path)
     const requestBytes = this.#property('fs.azure.read.request.size')
     const blob = this.#blob(path)
@@ -257,7 +340,8 @@ export class Adls2Driver implements Driver {
     if (opened?.isFolder ?? (await this.#hasChildren(blob, what)))
       throw failed('unsupported', what(), 'it is a folder')
     if (opened === undefined) throw failed('gone', what(), 'no such file')
-    return new BlobFile(this.#client, { ...opened, blob }, requestBytes, (operation) =>
+    const attributes = await this.#withExtended(blob, opened.attributes, options, what)
+    return new BlobFile(this.#client, { ...opened, attributes, blob }, requestBytes, (operation) =>
       this.#what(operation, path)(),
     )
   }
@@ -278,13 +362,33 @@ export class Adls2Driver implements Driver {
     }
     const blob = this.#writable(path, what)
     const headers = folderMetadata(attributes)
-    if (!(await this.#container.putBlob(blob, Buffer.alloc(0), { headers, create: true }, what))) {
+    const paths = await this.#hierarchy()
+    const isMade =
+      paths === undefined
+        ? await this.#container.putBlob(blob, Buffer.alloc(0), { headers, create: true }, what)
+        : await paths.makeFolder(blob, headerMetadata(headers), attributes, what)
+    if (!isMade) {
       const there = await this.#container.properties(blob, what)
       if (there?.isFolder === false) throw failed('unsupported', what(), 'a file stands there')
       if (there === undefined) throw failed('io', what(), 'what stood there has gone meanwhile')
       await this.#putMetadata(blob, there, headers, what)
     }
-    return lossesOf(attributes)
+    return this.#withAccess(blob, attributes, { isNew: isMade }, what)
+  }
+
+  /** Gives what was written its permissions where the service keeps such. */
+  async #withAccess(
+    blob: string,
+    attributes: FileAttributes,
+    { isNew }: { readonly isNew: boolean },
+    what: What,
+  ): Promise<Losses> {
+    const losses = lossesOf(attributes)
+    const paths = await this.#hierarchy()
+    if (paths === undefined) return losses
+    const { mode: _, ...others } = attributes
+    await paths.setAccess(blob, isNew ? others : attributes, what)
+    return withoutKept(losses, attributes)
   }
 
   /** Creates first and replaces second: the usual case costs one request, and the marker of a folder is never replaced. */
@@ -296,14 +400,21 @@ export class Adls2Driver implements Driver {
       await this.#refuseFolder(blob, what)
       await this.#container.putBlob(blob, bytes, { headers, create: false }, what)
     }
-    return lossesOf(attributes)
+    return this.#withAccess(blob, attributes, { isNew: false }, what)
   }
 
   async remove(path: StorePath): Promise<boolean> {
     const what = this.#what('remove', path)
     if (path.length === 0) throw failed('unsupported', what(), 'it is the root')
     const blob = this.#blob(path)
-    return blob === undefined ? false : removeBlob(this.#container, blob, what)
+    if (blob === undefined) return false
+    const paths = await this.#hierarchy()
+    if (paths === undefined) return removeBlob(this.#container, blob, what)
+    const there = await this.#container.properties(blob, what)
+    if (there === undefined) return false
+    return there.isFolder
+      ? paths.removeFolder(blob, what)
+      : this.#container.deleteBlob(blob, there.etag, what)
   }
 
   async version(path: StorePath): Promise<string | undefined> {
@@ -329,7 +440,7 @@ export class Adls2Driver implements Driver {
     }
     const headers = there.isFolder ? folderMetadata(attributes) : fileMetadata(attributes)
     await this.#putMetadata(blob, there, headers, what)
-    return lossesOf(attributes)
+    return this.#withAccess(blob, attributes, { isNew: false }, what)
   }
 
   async beginUpload(
@@ -352,7 +463,11 @@ export class Adls2Driver implements Driver {
     const what = this.#what(`write part ${index}`, path)
     if (index >= maxBlocks) throw failed('too-large', what(), `a file has at most ${maxBlocks} parts`)
     const { maxPutBytes } = this.capabilities
-    await this.#container.putBlock(this.#writable(path, what), blockId(index), { body, maxPutBytes }, what)
+    const blob = this.#writable(path, what)
+    if (await this.#container.putBlock(blob, blockId(index), { body, maxPutBytes }, what)) return
+    const said =
+      'what stands there takes no parts: a page or append blob, or a file that was written through the Data Lake endpoint'
+    throw failed('unsupported', what(), said)
   }
 
   async writtenParts(upload: Upload, partBytes: number): Promise<readonly number[]> {
@@ -372,7 +487,7 @@ export class Adls2Driver implements Driver {
     // What an earlier upload of the very same committed may have had other attributes.
     if (there !== undefined) await this.#putMetadata(blob, there, headers, what)
     else await this.#container.putBlockList(blob, ids, headers, what)
-    return lossesOf(attributes)
+    return this.#withAccess(blob, attributes, { isNew: false }, what)
   }
 
   /**
@@ -387,9 +502,11 @@ export class Adls2Driver implements Driver {
 
   async close(): Promise<void> {
     this.#client.close()
+    this.#lake?.close()
   }
 
   async #hasChildren(blob: string, what: What): Promise<boolean> {
+    if ((await this.#hierarchy()) !== undefined) return false
     if (refuseUnlistable(blob) !== undefined) return false
     for await (const { blobs, prefixes } of this.#container.pages(
       { prefix: `${blob}/`, maxResults: 1 },
@@ -403,7 +520,11 @@ export class Adls2Driver implements Driver {
   async #putMetadata(blob: string, there: BlobProperties, headers: WriteHeaders, what: What): Promise<void> {
     const found = metadataHeaders(there.metadata)
     if (Object.entries(headers).every(([name, value]) => found[name] === value)) return
-    await this.#container.putMetadata(blob, there.etag, { ...found, ...headers }, what)
+    const paths = there.isFolder ? await this.#hierarchy() : undefined
+    const all = { ...found, ...headers }
+    await (paths === undefined
+      ? this.#container.putMetadata(blob, there.etag, all, what)
+      : paths.putMetadata(blob, there.etag, headerMetadata(all), what))
   }
 
   async #refuseFolder(blob: string, what: What): Promise<void> {

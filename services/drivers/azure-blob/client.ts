@@ -15,7 +15,7 @@ import { type PartBody, piecesOf } from '../contract/driver.ts'
 const protocolVersion = '2021-12-02'
 
 export interface BlobRequest extends Asked {
-  readonly method: 'GET' | 'HEAD' | 'PUT' | 'DELETE'
+  readonly method: 'GET' | 'HEAD' | 'PUT' | 'PATCH' | 'DELETE'
   /** The blob's name; without it the request is for the container. */
   readonly blob?: string
   /** Parameters, not percent-encoded. */
@@ -70,6 +70,11 @@ export class BlobClient {
     return this.#clock.aheadMs
   }
 
+  /** What lets requests in by their query, for a request that names a second blob; undefined where a header does. */
+  get credentialQuery(): string | undefined {
+    return this.#authorizer.query
+  }
+
   close(): void {
     this.#transport.close()
     this.#authorizer.close?.()
@@ -93,7 +98,7 @@ export class BlobClient {
       'x-ms-version': protocolVersion,
     })
     const contentLength = lengthOf(body)
-    const contentType = method === 'PUT' ? 'application/octet-stream' : undefined
+    const contentType = method === 'PUT' || method === 'PATCH' ? 'application/octet-stream' : undefined
     const authorization = await this.#authorizer.authorization?.({
       method,
       path,

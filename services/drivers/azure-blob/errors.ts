@@ -34,6 +34,8 @@ const failureOfCode: Readonly<Record<string, FailureClass>> = {
   BlockListTooLong: 'too-large',
   InvalidBlobType: 'unsupported',
   DirectoryIsNotEmpty: 'unsupported',
+  DirectoryNotEmpty: 'unsupported',
+  SourcePathNotFound: 'gone',
   SnapshotsPresent: 'permission',
 }
 

@@ -4,7 +4,7 @@ import type { BlobAnswer } from './errors.ts'
 
 /** What of a request is signed. Header names in lower case, values without line breaks. */
 export interface Signable {
-  readonly method: 'GET' | 'HEAD' | 'PUT' | 'DELETE'
+  readonly method: 'GET' | 'HEAD' | 'PUT' | 'PATCH' | 'DELETE'
   /** Percent-encoded path as it goes into the request line. */
   readonly path: string
   /** Parameters in the order of their names, values not yet percent-encoded. */
