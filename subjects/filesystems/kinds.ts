@@ -1,5 +1,5 @@
 import { Type } from 'typebox'
-import { azureProperties } from './azure-properties.ts'
+import { azureIneffectiveProperties, azureProperties, azurePropertyFamilies } from './azure-properties.ts'
 import { gcsIneffectiveProperties, gcsProperties } from './gcs-properties.ts'
 import { hdfsIneffectiveProperties, hdfsProperties, hdfsPropertyFamilies } from './hdfs-properties.ts'
 import { propertiesOption } from './properties.ts'
@@ -57,7 +57,11 @@ const azure = {
       }),
     ),
     insecure: Type.Optional(Type.Boolean({ description: 'Plain HTTP instead of TLS' })),
-    additionalProperties: propertiesOption(azureProperties, { guide: 'docs/AZURE.md' }),
+    additionalProperties: propertiesOption(azureProperties, {
+      ineffective: azureIneffectiveProperties,
+      families: azurePropertyFamilies,
+      guide: 'docs/AZURE.md',
+    }),
   },
 }
 

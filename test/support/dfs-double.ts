@@ -41,6 +41,8 @@ const folderMark = 'hdi_isfolder'
 export async function startDfsDouble(azurite: Azurite, { knowsAccount = true } = {}): Promise<DfsDouble> {
   const access = new Map<string, Access>()
   const madeByDfs = new Set<string>()
+  /** Those that were made here, so that not every write asks Azurite for those above it. */
+  const folders = new Set<string>()
   const asked: string[] = []
 
   const handle = async (request: IncomingMessage): Promise<Reply> => {
@@ -65,7 +67,6 @@ export async function startDfsDouble(azurite: Azurite, { knowsAccount = true } =
     return lake(request, { its, container, path, query })
   }
 
-  const key = (container: string, path: string) => `${container}/${path}`
   const newAccess = (permissions: number): Access => ({
     permissions: textOf(permissions),
     owner: '$superuser',
@@ -87,7 +88,7 @@ export async function startDfsDouble(azurite: Azurite, { knowsAccount = true } =
       return typeof value === 'string' ? value : undefined
     }
     const there = path === '' ? { isFolder: true, etag: '' } : await lookAt(its, path)
-    const known = access.get(key(container, path)) ?? newAccess(there?.isFolder === true ? 0o750 : 0o640)
+    const known = access.get(keyOf(container, path)) ?? newAccess(there?.isFolder === true ? 0o750 : 0o640)
     if (request.method === 'HEAD')
       return there === undefined
         ? refused(404, 'PathNotFound')
@@ -106,7 +107,7 @@ export async function startDfsDouble(azurite: Azurite, { knowsAccount = true } =
       }
       const [permissions, acl] = [header('x-ms-permissions'), header('x-ms-acl')]
       if (permissions !== undefined && acl !== undefined) return refused(400, 'InvalidInput')
-      access.set(key(container, path), {
+      access.set(keyOf(container, path), {
         permissions:
           permissions !== undefined
             ? textOf(Number.parseInt(permissions, 8))
@@ -124,20 +125,22 @@ export async function startDfsDouble(azurite: Azurite, { knowsAccount = true } =
       const below = await namesBelow(its, path)
       if (below.length > 0) return refused(409, 'DirectoryNotEmpty')
       await its.deleteBlob(path)
-      access.delete(key(container, path))
+      folders.delete(keyOf(container, path))
+      access.delete(keyOf(container, path))
       return { status: 200 }
     }
     const source = header('x-ms-rename-source')
     if (source !== undefined)
       return rename(at, source, header('if-none-match') === '*' && there !== undefined)
     if (header('if-none-match') === '*' && there !== undefined) return refused(409, 'PathAlreadyExists')
-    if (await hasFileAbove(its, path)) return refused(409, 'PathConflict')
+    if (await hasFileAbove(its, path, folders)) return refused(409, 'PathConflict')
     const umask = Number.parseInt(header('x-ms-umask') ?? defaultUmask.toString(8), 8)
-    await makeFolders(its, parentOf(path))
+    await makeFolders(its, parentOf(path), folders)
     const metadata = { ...propertiesOf(header('x-ms-properties')), [folderMark]: 'true' }
     await its.getBlockBlobClient(path).upload('', 0, { metadata })
+    folders.add(keyOf(container, path))
     const wanted = Number.parseInt(header('x-ms-permissions') ?? '0777', 8)
-    access.set(key(container, path), newAccess(wanted & ~umask))
+    access.set(keyOf(container, path), newAccess(wanted & ~umask))
     return { status: 201 }
   }
 
@@ -157,9 +160,10 @@ export async function startDfsDouble(azurite: Azurite, { knowsAccount = true } =
     for (const name of all.slice(0, renamedAtOnce)) {
       const goal = path + name.slice(source.length)
       await move(its, name, goal)
-      const its_ = access.get(key(container, name))
-      if (its_ !== undefined) access.set(key(container, goal), its_)
-      access.delete(key(container, name))
+      if (folders.delete(keyOf(container, name))) folders.add(keyOf(container, goal))
+      const moved = access.get(keyOf(container, name))
+      if (moved !== undefined) access.set(keyOf(container, goal), moved)
+      access.delete(keyOf(container, name))
     }
     return {
       status: 201,
@@ -177,33 +181,36 @@ export async function startDfsDouble(azurite: Azurite, { knowsAccount = true } =
     const comp = query.get('comp') ?? ''
     const isWrite = request.method === 'PUT' && path !== '' && ['', 'block', 'blocklist'].includes(comp)
     if (isWrite) {
-      if (comp === 'block' && madeByDfs.has(key(container, path))) return refused(409, 'InvalidBlobType')
-      if ((await lookAt(its, path))?.isFolder === true)
+      if (comp === 'block' && madeByDfs.has(keyOf(container, path))) return refused(409, 'InvalidBlobType')
+      if (folders.has(keyOf(container, path)))
         return refused(
           409,
           request.headers['if-none-match'] === '*' ? 'BlobAlreadyExists' : 'ResourceTypeMismatch',
         )
-      if (await hasFileAbove(its, path)) return refused(409, 'PathConflict')
+      if (await hasFileAbove(its, path, folders)) return refused(409, 'PathConflict')
     }
     const answer = await passOn(azurite.endpoint, request, body)
     if (isWrite && answer.status < 300 && comp !== 'block') {
-      madeByDfs.delete(key(container, path))
-      await makeFolders(its, parentOf(path))
-      if (!access.has(key(container, path))) access.set(key(container, path), newAccess(0o640))
+      madeByDfs.delete(keyOf(container, path))
+      await makeFolders(its, parentOf(path), folders)
+      if (!access.has(keyOf(container, path))) access.set(keyOf(container, path), newAccess(0o640))
     }
-    if (request.method === 'DELETE' && answer.status < 300) access.delete(key(container, path))
+    if (request.method === 'DELETE' && answer.status < 300) {
+      access.delete(keyOf(container, path))
+      folders.delete(keyOf(container, path))
+    }
     if (comp === 'list' && query.get('delimiter') === '/' && answer.status < 300)
       return {
         ...answer,
         body: asHierarchical(answer.body!, (name) =>
           query.get('include')?.includes('permissions') === true
-            ? (access.get(key(container, name)) ?? newAccess(0o640))
+            ? (access.get(keyOf(container, name)) ?? newAccess(0o640))
             : undefined,
         ),
       }
     if ((request.method === 'HEAD' || request.method === 'GET') && path !== '' && answer.status < 300) {
       const isFolder = answer.headers?.[`x-ms-meta-${folderMark}`] === 'true'
-      const its = access.get(key(container, path)) ?? newAccess(isFolder ? 0o750 : 0o640)
+      const its = access.get(keyOf(container, path)) ?? newAccess(isFolder ? 0o750 : 0o640)
       const { acl: _, ...shown } = its
       return { ...answer, headers: { ...answer.headers, ...headersOf(shown, isFolder) } }
     }
@@ -227,9 +234,9 @@ export async function startDfsDouble(azurite: Azurite, { knowsAccount = true } =
     asked,
     createFile: async (container, path, content) => {
       const its = azurite.service.getContainerClient(container)
-      await makeFolders(its, parentOf(path))
+      await makeFolders(its, parentOf(path), folders)
       await its.getBlockBlobClient(path).upload(content, Buffer.byteLength(content))
-      madeByDfs.add(key(container, path))
+      madeByDfs.add(keyOf(container, path))
     },
   }
 }
@@ -240,6 +247,8 @@ interface At {
   readonly path: string
   readonly query: URLSearchParams
 }
+
+const keyOf = (container: string, path: string) => `${container}/${path}`
 
 const parentOf = (path: string) => path.slice(0, Math.max(0, path.lastIndexOf('/')))
 
@@ -254,15 +263,23 @@ async function lookAt(its: ContainerClient, path: string) {
   return found && { isFolder: found.metadata?.[folderMark] === 'true', etag: found.etag ?? '' }
 }
 
-async function hasFileAbove(its: ContainerClient, path: string): Promise<boolean> {
+async function hasFileAbove(
+  its: ContainerClient,
+  path: string,
+  folders: ReadonlySet<string>,
+): Promise<boolean> {
+  if (folders.has(keyOf(its.containerName, parentOf(path)))) return false
   for (let above = parentOf(path); above !== ''; above = parentOf(above))
     if ((await lookAt(its, above))?.isFolder === false) return true
   return false
 }
 
-async function makeFolders(its: ContainerClient, path: string): Promise<void> {
-  if (path === '' || (await lookAt(its, path)) !== undefined) return
-  await makeFolders(its, parentOf(path))
+async function makeFolders(its: ContainerClient, path: string, folders: Set<string>): Promise<void> {
+  const key = keyOf(its.containerName, path)
+  if (path === '' || folders.has(key)) return
+  folders.add(key)
+  if ((await lookAt(its, path)) !== undefined) return
+  await makeFolders(its, parentOf(path), folders)
   await its.getBlockBlobClient(path).upload('', 0, { metadata: { [folderMark]: 'true' } })
 }
 

@@ -1,4 +1,9 @@
-import { azureProperties } from '../../../subjects/filesystems/azure-properties.ts'
+import {
+  azureCredentialOption,
+  azureIneffectiveProperties,
+  azureProperties,
+  azurePropertyFamilies,
+} from '../../../subjects/filesystems/azure-properties.ts'
 import type { FilesystemOptions } from '../../../subjects/filesystems/kinds.ts'
 import { fileMetadata, folderMetadata, headerMetadata, metadataHeaders } from '../azure-blob/attributes.ts'
 import { BlobClient } from '../azure-blob/client.ts'
@@ -65,6 +70,11 @@ const secondMs = 1_000
 /** `probe` answers a person who waits: one more try, then the truth. */
 const probeRetries = 1
 
+const hierarchicalNotice =
+  'the account has a hierarchical namespace; its protocol was tested against a double made from the documentation (docs/AZURE.md)'
+
+const familyPattern = new RegExp(`^(?:${azurePropertyFamilies.join('|')})$`)
+
 /** What tokens are for, in every cloud of Azure's. */
 const storageResource = 'https://storage.azure.com'
 
@@ -98,7 +108,18 @@ export class Adls2Driver implements Driver {
    * @param bounds where stores may be; without them anywhere
    */
   constructor(options: Options, bounds?: StoreBounds) {
-    const property = readProperties(azureProperties, options.additionalProperties)
+    const { additionalProperties } = options
+    for (const name of Object.keys(additionalProperties ?? {})) {
+      const option = azureCredentialOption(name)
+      if (option === undefined) continue
+      const problem = `is a credential, and these are sealed as options alone; use instead: ${option}`
+      throw notAccepted(`additionalProperties.${name}`, problem)
+    }
+    const property = readProperties(
+      azureProperties,
+      additionalProperties,
+      (name) => azureIneffectiveProperties.includes(name) || familyPattern.test(name),
+    )
     const maxPutBytes = property('fs.azure.write.request.size')
     const concurrency = property('fs.azure.concurrentRequestCount.out')
     const endpoint = blobEndpoint(options)
@@ -174,7 +195,7 @@ export class Adls2Driver implements Driver {
   }
 
   #hierarchical(): Paths | undefined {
-    this.#capabilities = { ...this.#capabilities, folders: 'real' }
+    this.#capabilities = { ...this.#capabilities, folders: 'real', notice: hierarchicalNotice }
     this.rename = (path, to) => this.#rename(path, to)
     return this.#paths
   }
@@ -216,9 +237,10 @@ export class Adls2Driver implements Driver {
     return new TokenAuthorizer(new ClientTokens(credentials, limits, address))
   }
 
-  probe(signal: AbortSignal): Promise<void> {
+  async probe(signal: AbortSignal): Promise<void> {
     const what = () => `access to ${this.#place}`
-    return this.#container.check(what, { signal, retries: probeRetries, isProbe: true })
+    await this.#container.check(what, { signal, retries: probeRetries, isProbe: true })
+    await this.#hierarchy()
   }
 
   /**

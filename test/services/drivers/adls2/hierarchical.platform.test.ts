@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { checkStore } from '../../../../services/filesystems/check.ts'
 import { bodyOf, contentOf, failureOf, listAll, never } from '../../../conformance/driver-store.ts'
 import { driverConformance } from '../../../conformance/driver.ts'
 import { azuriteOptions, openAzure } from '../../../support/azure-driver.ts'
@@ -136,7 +137,9 @@ test('a file of the Data Lake endpoint is replaced as a whole, and refused by na
   expect((await contentOf(driver, at('parts'))).toString()).toBe('before')
 })
 
-test('a probe tells the truth', async () => {
+test('a check passes, and says that the protocol was tested against a double', async () => {
   await using driver = open()
-  await driver.probe(never)
+  const lines = await checkStore(driver, 'target', never)
+  expect(lines.filter(({ result }) => result === 'no')).toEqual([])
+  expect(lines.find(({ check }) => check === 'root')?.detail).toMatch(/hierarchical namespace.*double/)
 })

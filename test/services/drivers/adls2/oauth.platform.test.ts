@@ -125,7 +125,7 @@ function open(
     oauthClientId: clientId,
     oauthClientSecret: clientSecret,
     oauthClientEndpoint: tokenEndpoint,
-    additionalProperties: { 'fs.azure.io.retry.max.retries': '0' },
+    additionalProperties: { 'fs.azure.io.retry.max.retries': '0', 'fs.azure.account.hns.enabled': 'false' },
     ...changes,
   })
   const driver = new Adls2Driver(options, bounds)
