@@ -334,7 +334,7 @@ const propertiesOf = (text = ''): Record<string, string> =>
 
 /** `rwxr-x---` of bits. */
 function textOf(bits: number): string {
-  const letters = [...'rwxrwxrwx'].map((letter, at) => ((bits >> (8 - at)) & 1 ? letter : '-'))
+  const letters = Array.from('rwxrwxrwx').map((letter, at) => ((bits >> (8 - at)) & 1 ? letter : '-'))
   if (bits & 0o1000) letters[8] = letters[8] === 'x' ? 't' : 'T'
   return letters.join('')
 }

@@ -79,8 +79,9 @@ const familyPattern = new RegExp(`^(?:${azurePropertyFamilies.join('|')})$`)
 const storageResource = 'https://storage.azure.com'
 
 /**
- * An Azure container through its Blob endpoint, with and without hierarchical namespace. A folder is
- * an empty blob marked as one, or just the beginning of other blobs' names.
+ * An Azure container, or a directory in one, through its Blob endpoint. In a flat namespace a folder is an empty blob marked
+ * as one, or just the beginning of other blobs' names; in a hierarchical one folders, names and permissions go through the
+ * Data Lake endpoint.
  */
 export class Adls2Driver implements Driver {
   #capabilities: Capabilities

@@ -89,7 +89,7 @@ const modeOf = (kept: number | undefined, its: number | undefined): number | und
 export function parsePermissions(text: string): number | undefined {
   const match = /^([r-][w-][x-])([r-][w-][x-])([r-][w-][xtT-])\+?$/.exec(text)
   if (match === null) return undefined
-  const bits = [...match.slice(1).join('')].reduce(
+  const bits = Array.from(match.slice(1).join('')).reduce(
     (sum, letter, at) => sum + ('-T'.includes(letter) ? 0 : 1 << (8 - at)),
     0,
   )

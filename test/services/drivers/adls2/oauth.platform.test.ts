@@ -78,6 +78,11 @@ const tokenOf = () =>
     .setExpirationTime('1h')
     .sign(randomBytes(32))
 
+function withoutSecret(options: Options): Options {
+  const { oauthClientSecret: _, ...rest } = options
+  return rest
+}
+
 const newerEndpoint = () => tokenEndpoint.replace('oauth2/', 'oauth2/v2.0/')
 
 /** As Microsoft's documentation has it: by the key of the certificate, whose digest is in the header, for this endpoint. */
@@ -184,7 +189,6 @@ test('a service principal with a certificate is let in, by PEM and by P12, at bo
     { oauthClientCertificate: p12('secret'), oauthClientCertificatePassword: 'secret' },
     { oauthClientCertificate: `${keyPem}${pem}`, oauthClientEndpoint: newerEndpoint() },
   ]
-  const withoutSecret = ({ oauthClientSecret: _, ...options }: Options): Options => options
   for (const way of ways) {
     await using driver = open(way, undefined, withoutSecret)
     await driver.probe(never)
@@ -198,9 +202,7 @@ test('a certificate that cannot be used is refused by name, and no message has t
   const { keyPem, pem, locked, p12 } = makeClientCertificate()
   const { keyPem: otherKey } = makeClientCertificate()
   const refused = (oauthClientCertificate: string, changes: Partial<Options> = {}) =>
-    expect(() =>
-      open({ oauthClientCertificate, ...changes }, undefined, ({ oauthClientSecret: _, ...rest }) => rest),
-    )
+    expect(() => open({ oauthClientCertificate, ...changes }, undefined, withoutSecret))
   refused(pem).toThrow(/oauthClientCertificate has no private key/)
   refused(keyPem).toThrow(/oauthClientCertificate has no certificate/)
   refused(`${otherKey}${pem}`).toThrow(/not that of the certificate/)
@@ -208,9 +210,7 @@ test('a certificate that cannot be used is refused by name, and no message has t
   refused(p12('secret')).toThrow(/oauthClientCertificatePassword is not its password/)
   refused('bm90aGluZw==').toThrow(/neither PEM nor a P12 file/)
   expect(() => open({ oauthClientCertificate: `${keyPem}${pem}` })).toThrow(/besides oauthClientCertificate/)
-  expect(() => open({}, undefined, ({ oauthClientSecret: _, ...rest }) => rest)).toThrow(
-    /oauthClientSecret is missing/,
-  )
+  expect(() => open({}, undefined, withoutSecret)).toThrow(/oauthClientSecret is missing/)
 })
 
 test('an address that is not there is unreachable, and one without TLS is refused', async () => {
