@@ -1,5 +1,5 @@
 import type { FilesystemKind, FilesystemSpec } from '../../subjects/filesystems/kinds.ts'
-import { adls2, adls2OAuth2 } from './adls2/index.ts'
+import { adls2, adls2OAuth2, adls2Sas } from './adls2/index.ts'
 import type { StoreBounds } from './contract/bounds.ts'
 import type { Driver } from './contract/driver.ts'
 import type { Side, StoreKind } from './contract/kind.ts'
@@ -24,6 +24,7 @@ export const storeKinds: { readonly [K in FilesystemKind]: StoreKind<K> } = {
   local,
   'adls2-shared-key': adls2,
   'adls2-oauth2': adls2OAuth2,
+  'adls2-sas': adls2Sas,
   s3a,
   hdfs,
   gcs,

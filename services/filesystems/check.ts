@@ -74,7 +74,7 @@ async function isReached(driver: Driver, signal: AbortSignal, add: Add): Promise
     await driver.probe(signal)
     add('reach', 'yes')
     add('credentials', 'yes')
-    add('root', 'yes')
+    add('root', 'yes', driver.capabilities.notice)
     return true
   } catch (error) {
     const { failure, message } = storeError(error)

@@ -8,6 +8,12 @@ const MiB = 1024 * KiB
  * numbers as text. Any other is refused by name: a setting that does nothing is worse than none. Bounds are inclusive.
  */
 export const azureProperties = {
+  'fs.azure.account.hns.enabled': {
+    meaning:
+      'Whether the account has a hierarchical namespace; without it the account is asked, which needs credentials that may (docs/AZURE.md)',
+    values: ['', 'true', 'false'],
+    default: '',
+  },
   'fs.azure.io.retry.max.retries': {
     meaning: 'How often a request is repeated after throttling, a server error or a network error',
     unit: 'retries',
@@ -74,3 +80,87 @@ export const azureProperties = {
     max: 256,
   },
 } as const satisfies Properties
+
+/**
+ * Properties that people have in their configuration, and that change nothing here: the kind of filesystem, its options and
+ * the service decide.
+ */
+export const azureIneffectiveProperties = [
+  'fs.abfs.impl',
+  'fs.abfss.impl',
+  'fs.AbstractFileSystem.abfs.impl',
+  'fs.AbstractFileSystem.abfss.impl',
+  'fs.azure.account.auth.type',
+  'fs.azure.account.oauth.provider.type',
+  'fs.azure.always.use.https',
+  'fs.azure.block.location.impersonatedhost',
+  'fs.azure.block.upload.active.blocks',
+  'fs.azure.block.upload.buffer.dir',
+  'fs.azure.buffer.dir',
+  'fs.azure.cluster.name',
+  'fs.azure.cluster.type',
+  'fs.azure.createRemoteFileSystemDuringInitialization',
+  'fs.azure.data.blocks.buffer',
+  'fs.azure.disable.outputstream.flush',
+  'fs.azure.enable.autothrottling',
+  'fs.azure.enable.check.access',
+  'fs.azure.enable.flush',
+  'fs.azure.enable.readahead',
+  'fs.azure.enable.conditional.create.overwrite',
+  'fs.azure.ignore.authentication.privileges',
+  'fs.azure.io.read.tolerate.concurrent.append',
+  'fs.azure.read.alwaysReadBufferSize',
+  'fs.azure.readahead.range',
+  'fs.azure.readaheadqueue.depth',
+  'fs.azure.skipUserGroupMetadataDuringInitialization',
+  'fs.azure.ssl.channel.mode',
+  'fs.azure.use.upn',
+  'fs.azure.user.agent.prefix',
+  'fs.azure.write.max.concurrent.requests',
+  'fs.azure.write.max.requests.to.queue',
+  'fs.ignore-authentication-privileges',
+]
+
+/** The same for one account: `<name>.<account>.dfs.core.windows.net`. */
+const accountFamilies = [
+  'fs\\.azure\\.account\\.(?:auth\\.type|oauth\\.provider\\.type)\\.[a-z0-9]{3,24}(?:\\.[a-z0-9.-]{1,200})?',
+]
+
+/** Properties of Hadoop that hold or name credentials, also for one account, and the option that takes their place: secrets are sealed in options alone. */
+export const azureCredentialProperties: Readonly<Record<string, string>> = {
+  'fs.azure.account.key': 'sharedKey (adls2/shared-key)',
+  'fs.azure.account.keyprovider': 'sharedKey (adls2/shared-key)',
+  'fs.azure.shellkeyprovider.script': 'sharedKey (adls2/shared-key)',
+  'fs.azure.account.oauth2.client.id': 'oauthClientId (adls2/oauth2)',
+  'fs.azure.account.oauth2.client.secret': 'oauthClientSecret (adls2/oauth2)',
+  'fs.azure.account.oauth2.client.endpoint': 'oauthClientEndpoint (adls2/oauth2)',
+  'fs.azure.account.oauth2.user.name':
+    'oauthClientId and oauthClientSecret (adls2/oauth2); users are not signed in',
+  'fs.azure.account.oauth2.user.password':
+    'oauthClientId and oauthClientSecret (adls2/oauth2); users are not signed in',
+  'fs.azure.account.oauth2.refresh.token':
+    'oauthClientId and oauthClientSecret (adls2/oauth2); users are not signed in',
+  'fs.azure.account.oauth2.refresh.token.endpoint': 'oauthClientEndpoint (adls2/oauth2)',
+  'fs.azure.sas.fixed.token': 'sasToken (adls2/sas)',
+  'fs.azure.sas.token.provider.type': 'sasToken (adls2/sas)',
+  'fs.azure.client-provided-encryption-key':
+    'none: keys of customers are not supported, use keys of the account',
+  'fs.azure.encryption.encoded.client-provided-key':
+    'none: keys of customers are not supported, use keys of the account',
+}
+
+/** Names that have the name of an account in them, and those of credentials, which the driver refuses with the option to use. */
+export const azurePropertyFamilies = [
+  ...accountFamilies,
+  ...Object.keys(azureCredentialProperties).map(
+    (name) => `${name.replaceAll('.', '\\.')}(?:\\.[A-Za-z0-9.-]{1,250})?`,
+  ),
+]
+
+/** Where one of these names is given, alone or with an account behind it: what to use instead. */
+export function azureCredentialOption(name: string): string | undefined {
+  const known = Object.entries(azureCredentialProperties)
+    .filter(([property]) => name === property || name.startsWith(`${property}.`))
+    .toSorted(([a], [b]) => b.length - a.length)
+  return known[0]?.[1]
+}

@@ -1,5 +1,5 @@
 import { Type } from 'typebox'
-import { azureProperties } from './azure-properties.ts'
+import { azureIneffectiveProperties, azureProperties, azurePropertyFamilies } from './azure-properties.ts'
 import { azureTokenProperties } from './azure-token-properties.ts'
 import { gcsIneffectiveProperties, gcsProperties } from './gcs-properties.ts'
 import { hdfsIneffectiveProperties, hdfsProperties, hdfsPropertyFamilies } from './hdfs-properties.ts'
@@ -77,7 +77,11 @@ const azure = {
       }),
     ),
     insecure: Type.Optional(Type.Boolean({ description: 'Plain HTTP instead of TLS' })),
-    additionalProperties: propertiesOption(azureProperties),
+    additionalProperties: propertiesOption(azureProperties, {
+      ineffective: azureIneffectiveProperties,
+      families: azurePropertyFamilies,
+      guide: 'docs/AZURE.md',
+    }),
   },
 }
 
@@ -142,7 +146,22 @@ export const filesystemKinds = {
       oauthClientSecret: Type.Optional(
         Type.String({
           ...form('^[!-~]{1,1024}$', '1 to 1,024 characters without blanks'),
-          description: 'Secret of the service principal',
+          description: 'Secret of the service principal. Or give oauthClientCertificate',
+        }),
+      ),
+      oauthClientCertificate: Type.Optional(
+        Type.String({
+          minLength: 1,
+          maxLength: 32_768,
+          description:
+            'Certificate of the service principal with its private key (RSA): PEM, or a P12 file in base64',
+        }),
+      ),
+      oauthClientCertificatePassword: Type.Optional(
+        Type.String({
+          minLength: 1,
+          maxLength: 1_024,
+          description: 'Password of the P12 file or of the private key, where it has one',
         }),
       ),
       oauthClientEndpoint: Type.Optional(
@@ -160,14 +179,53 @@ export const filesystemKinds = {
       ...azure.container,
       additionalProperties: propertiesOption(
         { ...azureProperties, ...azureTokenProperties },
-        { guide: 'docs/AZURE.md' },
+        {
+          ineffective: azureIneffectiveProperties.filter(
+            (name) => !Object.hasOwn(azureTokenProperties, name),
+          ),
+          families: azurePropertyFamilies,
+          guide: 'docs/AZURE.md',
+        },
       ),
     },
-    secrets: ['oauthClientSecret'],
+    secrets: ['oauthClientSecret', 'oauthClientCertificate', 'oauthClientCertificatePassword'],
     sent: {
       to: ['oauthClientEndpoint', 'endpoint', 'accountName', 'insecure'],
-      secrets: ['oauthClientSecret'],
+      secrets: ['oauthClientSecret', 'oauthClientCertificate'],
     },
+    /** A change of one of them takes the place of the others. */
+    alternatives: ['oauthClientSecret', 'oauthClientCertificate'],
+  },
+  'adls2-sas': {
+    path: 'adls2/sas',
+    fsType: 'adls2',
+    summary: 'an Azure Data Lake Storage Gen2 or Blob container, by a shared access signature',
+    example:
+      "--account-name lake --container-name data --sas-token 'sv=2021-12-02&sr=c&sp=rl&se=2030-01-01&sig=bXlrZXk='",
+    options: {
+      accountName: azure.accountName,
+      sasToken: Type.String({
+        minLength: 8,
+        maxLength: 4_096,
+        ...form(
+          "^\\??[A-Za-z0-9=&%._~:/+,'()*!$@;-]+$",
+          'the signature alone, such as sv=…&sr=c&sp=rl&se=…&sig=…, without the address before its question mark',
+        ),
+        description:
+          'Shared access signature (SAS) of the account, of the container or of a directory in it, with or without the question mark',
+      }),
+      directory: Type.Optional(
+        Type.String({
+          maxLength: 1_000,
+          ...form('^[^/\\\\]+(?:/[^/\\\\]+)*$', 'a path in the container, such as raw/2024'),
+          description:
+            'Directory of the container that is the root of the filesystem; needed with the SAS of a directory (sr=d), which must be of this one',
+        }),
+      ),
+      ...azure.container,
+    },
+    secrets: ['sasToken'],
+    sent: { to: ['endpoint', 'accountName', 'insecure'], secrets: ['sasToken'] },
   },
   s3a: {
     path: 's3a',
@@ -371,6 +429,7 @@ const optionSchemas = {
   local: strict(filesystemKinds.local.options),
   'adls2-shared-key': strict(filesystemKinds['adls2-shared-key'].options),
   'adls2-oauth2': strict(filesystemKinds['adls2-oauth2'].options),
+  'adls2-sas': strict(filesystemKinds['adls2-sas'].options),
   s3a: strict(filesystemKinds.s3a.options),
   hdfs: strict(filesystemKinds.hdfs.options),
   gcs: strict(filesystemKinds.gcs.options),

@@ -1,13 +1,20 @@
-import { azureProperties } from '../../../subjects/filesystems/azure-properties.ts'
 import { azureTokenProperties } from '../../../subjects/filesystems/azure-token-properties.ts'
+import {
+  azureCredentialOption,
+  azureIneffectiveProperties,
+  azureProperties,
+  azurePropertyFamilies,
+} from '../../../subjects/filesystems/azure-properties.ts'
 import type { FilesystemOptions } from '../../../subjects/filesystems/kinds.ts'
-import { fileMetadata, folderMetadata, metadataHeaders } from '../azure-blob/attributes.ts'
+import { fileMetadata, folderMetadata, headerMetadata, metadataHeaders } from '../azure-blob/attributes.ts'
 import { BlobClient } from '../azure-blob/client.ts'
 import { Container, type BlobProperties, type What, type WriteHeaders } from '../azure-blob/container.ts'
-import { blobEndpoint, isOfAzure } from '../azure-blob/endpoint.ts'
+import { blobEndpoint, dataLakeEndpoint, isOfAzure } from '../azure-blob/endpoint.ts'
 import { failed } from '../azure-blob/errors.ts'
-import { blobName, refuseName, writable } from '../azure-blob/names.ts'
+import { blobName, refuseDirectory, refuseName, writable } from '../azure-blob/names.ts'
+import { SharedAccessSignature } from '../azure-blob/sas.ts'
 import { removeBlob } from '../azure-blob/remove.ts'
+import { Paths, withoutKept } from '../azure-blob/paths.ts'
 import { BlobFile } from '../azure-blob/source-file.ts'
 import {
   checkParts,
@@ -18,6 +25,7 @@ import {
   readUpload,
   writtenParts,
 } from '../azure-blob/upload.ts'
+import { proofOf } from './client-proof.ts'
 import type { StoreBounds } from '../contract/bounds.ts'
 import { type PropertyValues, readProperties } from '../contract/properties.ts'
 import type { HostPermission, Recipient } from '../host-credentials/permission.ts'
@@ -29,7 +37,7 @@ import { notAccepted } from '../../../subjects/kit/errors.ts'
 import { hostTokens, storageResource } from './host-tokens.ts'
 import { refuseUnlistable } from '../http/xml.ts'
 import { lossesOf } from '../contract/metadata-values.ts'
-import { textFromPath } from '../paths/path-text.ts'
+import { joinPath, textFromPath } from '../paths/path-text.ts'
 import {
   nothingLost,
   type Capabilities,
@@ -39,6 +47,7 @@ import {
   type Listing,
   type Location,
   type FileAttributes,
+  type ReadOptions,
   type Losses,
   type NewFile,
   type Page,
@@ -50,7 +59,7 @@ import {
   type Upload,
 } from '../contract/driver.ts'
 
-type Options = FilesystemOptions<'adls2-shared-key' | 'adls2-oauth2'>
+type Options = FilesystemOptions<'adls2-shared-key' | 'adls2-oauth2' | 'adls2-sas'>
 
 /** What `open` reads at once: many files are smaller and need no second request then. */
 const headBytes = 128 * 1024
@@ -66,18 +75,35 @@ const probeRetries = 1
 
 const missing =
   'is missing: give id, secret and endpoint of a service principal, or another fs.azure.account.oauth.provider.type'
+const hierarchicalNotice =
+  'the account has a hierarchical namespace; its protocol was tested against a double made from the documentation (docs/AZURE.md)'
+
+const familyPattern = new RegExp(`^(?:${azurePropertyFamilies.join('|')})$`)
 
 /**
- * An Azure container through its Blob endpoint, with and without hierarchical namespace. A folder is
- * an empty blob marked as one, or just the beginning of other blobs' names.
+ * An Azure container, or a directory in one, through its Blob endpoint. In a flat namespace a folder is an empty blob marked
+ * as one, or just the beginning of other blobs' names; in a hierarchical one folders, names and permissions go through the
+ * Data Lake endpoint.
  */
 export class Adls2Driver implements Driver {
-  readonly capabilities: Capabilities
+  #capabilities: Capabilities
+  /** Of an account with a hierarchical namespace, once that is known. */
+  rename?: NonNullable<Driver['rename']>
+  readonly identify?: NonNullable<Driver['identify']>
   readonly #addresses: { readonly address: StoreAddress; readonly field: string }[]
   #permission: HostPermission | undefined
   readonly #client: BlobClient
+  /** At the Data Lake endpoint. */
+  readonly #lake: BlobClient | undefined
   readonly #container: Container
+  /** Undefined where the namespace is known to be flat. */
+  readonly #paths: Paths | undefined
+  /** That of the account, as soon as it was asked. */
+  #namespace: Promise<Paths | undefined> | undefined
   readonly #property: PropertyValues<typeof azureProperties>
+  /** Of the filesystem in the container, empty for all of it. */
+  readonly #root: StorePath
+  readonly #containerName: string
   /** For messages. */
   readonly #place: string
 
@@ -86,12 +112,26 @@ export class Adls2Driver implements Driver {
    * @param bounds where stores may be; without them anywhere
    */
   constructor(options: Options, bounds?: StoreBounds) {
-    const property = readProperties(azureProperties, options.additionalProperties, (name) =>
-      Object.hasOwn(azureTokenProperties, name),
+    const { additionalProperties } = options
+    for (const name of Object.keys(additionalProperties ?? {})) {
+      const option = azureCredentialOption(name)
+      if (option === undefined) continue
+      const problem = `is a credential, and these are sealed as options alone; use instead: ${option}`
+      throw notAccepted(`additionalProperties.${name}`, problem)
+    }
+    const property = readProperties(
+      azureProperties,
+      additionalProperties,
+      (name) =>
+        azureIneffectiveProperties.includes(name) ||
+        familyPattern.test(name) ||
+        Object.hasOwn(azureTokenProperties, name),
     )
     const maxPutBytes = property('fs.azure.write.request.size')
     const concurrency = property('fs.azure.concurrentRequestCount.out')
     const endpoint = blobEndpoint(options)
+    const directory = 'sasToken' in options ? (options.directory ?? '') : ''
+    refuseDirectory(directory)
     const limits = {
       connectTimeoutMs: property('fs.azure.http.connection.timeout'),
       idleTimeoutMs: property('fs.azure.http.read.timeout'),
@@ -103,16 +143,25 @@ export class Adls2Driver implements Driver {
     const address = bounds && new StoreAddress(endpoint, bounds)
     const recipient = { endpoint, address, isCloud: isOfAzure(endpoint.host), field: 'endpoint' }
     this.#addresses = address === undefined ? [] : [{ address, field: 'endpoint' }]
-    this.#client = new BlobClient(
-      endpoint,
-      this.#authorizer(options, recipient, limits, bounds),
-      limits,
-      address,
-    )
-    this.#container = new Container(this.#client)
+    const authorizer = this.#authorizer(options, recipient, limits, bounds)
+    this.#client = new BlobClient(endpoint, authorizer, limits, address)
+    // Such a signature gives no access to the properties of the container.
+    const isListed = authorizer instanceof SharedAccessSignature && authorizer.scope !== 'account'
+    this.#container = new Container(this.#client, { isListed, directory })
+    if (!isListed) this.identify = (was, signal) => this.#identify(was, signal)
     this.#property = property
-    this.#place = `container ${options.containerName} of account ${options.accountName}`
-    this.capabilities = {
+    this.#root = Buffer.from(directory)
+    this.#containerName = `container ${options.containerName} of account ${options.accountName}`
+    this.#place = directory === '' ? this.#containerName : `directory ${directory} of ${this.#containerName}`
+    const isHierarchical = property('fs.azure.account.hns.enabled')
+    if (isHierarchical !== 'false') {
+      const lake = dataLakeEndpoint(endpoint)
+      const lakeAddress = bounds && new StoreAddress(lake, bounds)
+      if (lakeAddress !== undefined) this.#addresses.push({ address: lakeAddress, field: 'endpoint' })
+      this.#lake = new BlobClient(lake, authorizer, limits, lakeAddress)
+      this.#paths = new Paths(this.#lake, options.containerName)
+    }
+    this.#capabilities = {
       storeName: this.#place,
       folders: 'implied',
       listsAttributes: true,
@@ -128,6 +177,43 @@ export class Adls2Driver implements Driver {
       clock: { ownGrainMs: secondMs, tickMs: 2 * secondMs },
       concurrency,
     }
+    if (isHierarchical === 'true') this.#namespace = Promise.resolve(this.#hierarchical())
+  }
+
+  /** `folders` is what is known of them so far: the account is asked with the first call. */
+  get capabilities(): Capabilities {
+    return this.#capabilities
+  }
+
+  /** What an account with a hierarchical namespace can do besides; undefined for a flat one. It is asked once. */
+  #hierarchy(): Promise<Paths | undefined> {
+    this.#namespace ??= this.#askNamespace().catch((error: unknown) => {
+      this.#namespace = undefined
+      throw error
+    })
+    return this.#namespace
+  }
+
+  async #askNamespace(): Promise<Paths | undefined> {
+    if (this.#paths === undefined) return undefined
+    const what = () => `kind of namespace of ${this.#place}`
+    const said = await this.#container.isHierarchical(what)
+    const isHierarchical = said ?? (await this.#paths.hasAccessControl(what))
+    return isHierarchical ? this.#hierarchical() : undefined
+  }
+
+  #hierarchical(): Paths | undefined {
+    this.#capabilities = { ...this.#capabilities, folders: 'real', notice: hierarchicalNotice }
+    this.rename = (path, to) => this.#rename(path, to)
+    return this.#paths
+  }
+
+  async #rename(path: StorePath, to: StorePath): Promise<void> {
+    const what = this.#what('rename', path)
+    const blob = this.#blob(path)
+    if (blob === undefined) throw failed('gone', what(), 'nothing is there')
+    const goal = this.#writable(to, what)
+    await (await this.#hierarchy())?.rename(blob, goal, what)
   }
 
   requirePlace(): void {
@@ -143,12 +229,15 @@ export class Adls2Driver implements Driver {
     bounds: StoreBounds | undefined,
   ): Authorizer {
     if ('sharedKey' in options) return new SharedKeySigner(options.accountName, options.sharedKey)
+    if ('sasToken' in options) {
+      const { sasToken, directory = '', insecure = false } = options
+      return new SharedAccessSignature(sasToken, { directory, insecure })
+    }
     const host = hostTokens(options, recipient, bounds)
     this.#permission = host?.permission
     if (host !== undefined) return new TokenAuthorizer(host.tokens)
-    const { oauthClientId, oauthClientSecret, oauthClientEndpoint } = options
+    const { oauthClientId, oauthClientEndpoint } = options
     if (oauthClientId === undefined) throw notAccepted('oauthClientId', missing)
-    if (oauthClientSecret === undefined) throw notAccepted('oauthClientSecret', missing)
     if (oauthClientEndpoint === undefined) throw notAccepted('oauthClientEndpoint', missing)
     const field = 'oauthClientEndpoint'
     const endpoint = new URL(oauthClientEndpoint)
@@ -159,7 +248,7 @@ export class Adls2Driver implements Driver {
     const credentials = {
       endpoint,
       clientId: oauthClientId,
-      clientSecret: oauthClientSecret,
+      proof: proofOf({ ...options, oauthClientId, oauthClientEndpoint }),
       // The two versions of Microsoft's endpoint have their own word for what a token is for.
       fields: endpoint.pathname.includes('/v2.0/')
         ? { scope: `${storageResource}/.default` }
@@ -168,16 +257,17 @@ export class Adls2Driver implements Driver {
     return new TokenAuthorizer(new ClientTokens(credentials, limits, address))
   }
 
-  probe(signal: AbortSignal): Promise<void> {
+  async probe(signal: AbortSignal): Promise<void> {
     const what = () => `access to ${this.#place}`
-    return this.#container.check(what, { signal, retries: probeRetries, isProbe: true })
+    await this.#container.check(what, { signal, retries: probeRetries, isProbe: true })
+    await this.#hierarchy()
   }
 
   /**
    * A container has no date of creation. Its version changes when it is made anew, and with its metadata and policies too:
    * then a blob that was there before, and still has its date of creation, proves that it is the same one.
    */
-  async identify(
+  async #identify(
     was: StoreIdentity | undefined,
     signal?: AbortSignal,
   ): Promise<{ readonly identity: StoreIdentity; readonly isOther: boolean }> {
@@ -192,6 +282,16 @@ export class Adls2Driver implements Driver {
     return { identity: { version: etag, changed, witnesses }, isOther }
   }
 
+  /** The blob's name, or undefined when no blob can have it. */
+  #blob(path: StorePath): string | undefined {
+    return blobName(joinPath(this.#root, path))
+  }
+
+  /** The name for a write. Throws `name` where `refuses` gives a reason. */
+  #writable(path: StorePath, what: What): string {
+    return writable(path.length === 0 ? path : joinPath(this.#root, path), what)
+  }
+
   async #hasOneOf(witnesses: readonly StoreWitness[], what: What, signal?: AbortSignal): Promise<boolean> {
     for (const { file, created } of witnesses)
       if ((await this.#container.creationOf(file, what, signal)) === created) return true
@@ -200,23 +300,40 @@ export class Adls2Driver implements Driver {
 
   async *list(folder: StorePath, signal: AbortSignal, { after, limit }: Listing = {}): AsyncIterable<Page> {
     const what = this.#what('list', folder)
-    const name = blobName(folder)
+    const name = this.#blob(folder)
     if (name === undefined) throw failed('gone', what(), 'no such folder')
     const prefix = name === '' ? '' : `${name}/`
     const maxResults = Math.min(this.#property('fs.azure.list.max.results'), limit ?? Infinity)
-    yield* this.#container.listed({ prefix, maxResults, after }, what, signal)
+    const isHierarchical = (await this.#hierarchy()) !== undefined
+    for await (const page of this.#container.listed(
+      { prefix, maxResults, after, isHierarchical },
+      what,
+      signal,
+    ))
+      yield isHierarchical ? { ...page, entries: await this.#withFolders(prefix, page.entries, what) } : page
+  }
+
+  /** Listings of a hierarchical namespace tell the names of folders alone: they are asked for, many at once. */
+  #withFolders(prefix: string, entries: readonly Entry[], what: What): Promise<Entry[]> {
+    return Promise.all(
+      entries.map(async (entry) => {
+        if (entry.type !== 'folder') return entry
+        const found = await this.#container.properties(prefix + entry.name.toString(), what)
+        return found?.isFolder === true ? { ...entry, ...found.attributes, ...found.times } : entry
+      }),
+    )
   }
 
   async stat(path: StorePath): Promise<Entry | undefined> {
     const what = this.#what('stat', path)
-    const blob = blobName(path)
+    const blob = this.#blob(path)
     if (blob === undefined) return undefined
     const folder = {
       name: path.subarray(path.lastIndexOf('/') + 1),
       type: 'folder',
       sizeBytes: 0,
     } as const
-    if (blob === '') {
+    if (path.length === 0) {
       await this.#container.check(what)
       return folder
     }
@@ -235,26 +352,38 @@ export class Adls2Driver implements Driver {
         }
   }
 
-  async attributesOf(path: StorePath): Promise<FileAttributes | undefined> {
+  async attributesOf(path: StorePath, options: ReadOptions = {}): Promise<FileAttributes | undefined> {
     const what = this.#what('attributes of', path)
-    const blob = blobName(path)
+    const blob = this.#blob(path)
     if (blob === undefined) return undefined
-    const found = blob === '' ? undefined : await this.#container.properties(blob, what)
-    if (found !== undefined) return found.attributes
-    return blob === '' || (await this.#hasChildren(blob, what)) ? {} : undefined
+    const found = path.length === 0 ? undefined : await this.#container.properties(blob, what)
+    if (found !== undefined) return this.#withExtended(blob, found.attributes, options, what)
+    return path.length === 0 || (await this.#hasChildren(blob, what)) ? {} : undefined
   }
 
-  async open(path: StorePath): Promise<SourceFile> {
+  /** With the access control list where it was asked for, and the account has such. */
+  async #withExtended(
+    blob: string,
+    attributes: FileAttributes,
+    { extended = false }: ReadOptions,
+    what: What,
+  ): Promise<FileAttributes> {
+    const paths = extended ? await this.#hierarchy() : undefined
+    return paths === undefined ? attributes : { ...attributes, extended: await paths.extended(blob, what) }
+  }
+
+  async open(path: StorePath, options: ReadOptions = {}): Promise<SourceFile> {
     const what = this.#what('open', path)
     const requestBytes = this.#property('fs.azure.read.request.size')
-    const blob = blobName(path)
+    const blob = this.#blob(path)
     if (blob === undefined) throw failed('gone', what(), 'no such file')
-    if (blob === '') throw failed('unsupported', what(), 'it is a folder')
+    if (path.length === 0) throw failed('unsupported', what(), 'it is a folder')
     const opened = await this.#container.readHead(blob, Math.min(headBytes, requestBytes), what)
     if (opened?.isFolder ?? (await this.#hasChildren(blob, what)))
       throw failed('unsupported', what(), 'it is a folder')
     if (opened === undefined) throw failed('gone', what(), 'no such file')
-    return new BlobFile(this.#client, { ...opened, blob }, requestBytes, (operation) =>
+    const attributes = await this.#withExtended(blob, opened.attributes, options, what)
+    return new BlobFile(this.#client, { ...opened, attributes, blob }, requestBytes, (operation) =>
       this.#what(operation, path)(),
     )
   }
@@ -264,7 +393,7 @@ export class Adls2Driver implements Driver {
     if (type === 'other') return 'it is neither file nor folder, and Azure keeps nothing else'
     if (sizeBytes > maxBlobBytes)
       return `it has ${sizeBytes} bytes, Azure's limit is ${maxBlobBytes} (190.7 TiB)`
-    return refuseName(path)
+    return refuseName(joinPath(this.#root, path))
   }
 
   async makeFolder(path: StorePath, attributes: FileAttributes): Promise<Losses> {
@@ -273,52 +402,79 @@ export class Adls2Driver implements Driver {
       await this.#container.check(what)
       return nothingLost
     }
-    const blob = writable(path, what)
+    const blob = this.#writable(path, what)
     const headers = folderMetadata(attributes)
-    if (!(await this.#container.putBlob(blob, Buffer.alloc(0), { headers, create: true }, what))) {
+    const paths = await this.#hierarchy()
+    const isMade =
+      paths === undefined
+        ? await this.#container.putBlob(blob, Buffer.alloc(0), { headers, create: true }, what)
+        : await paths.makeFolder(blob, headerMetadata(headers), attributes, what)
+    if (!isMade) {
       const there = await this.#container.properties(blob, what)
       if (there?.isFolder === false) throw failed('unsupported', what(), 'a file stands there')
       if (there === undefined) throw failed('io', what(), 'what stood there has gone meanwhile')
       await this.#putMetadata(blob, there, headers, what)
     }
-    return lossesOf(attributes)
+    return this.#withAccess(blob, attributes, { isNew: isMade }, what)
+  }
+
+  /** Gives what was written its permissions where the service keeps such. */
+  async #withAccess(
+    blob: string,
+    attributes: FileAttributes,
+    { isNew }: { readonly isNew: boolean },
+    what: What,
+  ): Promise<Losses> {
+    const losses = lossesOf(attributes)
+    const paths = await this.#hierarchy()
+    if (paths === undefined) return losses
+    const { mode: _, ...others } = attributes
+    await paths.setAccess(blob, isNew ? others : attributes, what)
+    return withoutKept(losses, attributes)
   }
 
   /** Creates first and replaces second: the usual case costs one request, and the marker of a folder is never replaced. */
   async put(path: StorePath, bytes: Buffer, attributes: FileAttributes): Promise<Losses> {
     const what = this.#what('put', path)
-    const blob = writable(path, what)
+    const blob = this.#writable(path, what)
     const headers = fileMetadata(attributes)
     if (!(await this.#container.putBlob(blob, bytes, { headers, create: true }, what))) {
       await this.#refuseFolder(blob, what)
       await this.#container.putBlob(blob, bytes, { headers, create: false }, what)
     }
-    return lossesOf(attributes)
+    return this.#withAccess(blob, attributes, { isNew: false }, what)
   }
 
   async remove(path: StorePath): Promise<boolean> {
     const what = this.#what('remove', path)
     if (path.length === 0) throw failed('unsupported', what(), 'it is the root')
-    const blob = blobName(path)
-    return blob === undefined ? false : removeBlob(this.#container, blob, what)
+    const blob = this.#blob(path)
+    if (blob === undefined) return false
+    const paths = await this.#hierarchy()
+    if (paths === undefined) return removeBlob(this.#container, blob, what)
+    const there = await this.#container.properties(blob, what)
+    if (there === undefined) return false
+    return there.isFolder
+      ? paths.removeFolder(blob, what)
+      : this.#container.deleteBlob(blob, there.etag, what)
   }
 
   async version(path: StorePath): Promise<string | undefined> {
-    const blob = blobName(path)
-    if (blob === undefined || blob === '') return undefined
+    const blob = this.#blob(path)
+    if (blob === undefined || path.length === 0) return undefined
     const there = await this.#container.properties(blob, this.#what('version of', path))
     return there?.isFolder === false ? there.etag : undefined
   }
 
   async removeVersion(path: StorePath, version: string): Promise<boolean> {
-    const blob = blobName(path)
-    if (blob === undefined || blob === '') return false
+    const blob = this.#blob(path)
+    if (blob === undefined || path.length === 0) return false
     return this.#container.deleteBlob(blob, version, this.#what('remove', path))
   }
 
   async setAttributes(path: StorePath, attributes: FileAttributes): Promise<Losses> {
     const what = this.#what('set attributes of', path)
-    const blob = writable(path, what)
+    const blob = this.#writable(path, what)
     const there = await this.#container.properties(blob, what)
     if (there === undefined) {
       if (!(await this.#hasChildren(blob, what))) throw failed('gone', what(), 'nothing is there')
@@ -326,7 +482,7 @@ export class Adls2Driver implements Driver {
     }
     const headers = there.isFolder ? folderMetadata(attributes) : fileMetadata(attributes)
     await this.#putMetadata(blob, there, headers, what)
-    return lossesOf(attributes)
+    return this.#withAccess(blob, attributes, { isNew: false }, what)
   }
 
   async beginUpload(
@@ -335,7 +491,7 @@ export class Adls2Driver implements Driver {
     continuation?: Continuation,
   ): Promise<Upload> {
     const what = this.#what('begin upload', path)
-    const blob = writable(path, what)
+    const blob = this.#writable(path, what)
     if (sizeBytes > maxBlobBytes)
       throw failed('too-large', what(), `${sizeBytes} bytes, the limit is ${maxBlobBytes}`)
     await this.#refuseFolder(blob, what)
@@ -349,19 +505,23 @@ export class Adls2Driver implements Driver {
     const what = this.#what(`write part ${index}`, path)
     if (index >= maxBlocks) throw failed('too-large', what(), `a file has at most ${maxBlocks} parts`)
     const { maxPutBytes } = this.capabilities
-    await this.#container.putBlock(writable(path, what), blockId(index), { body, maxPutBytes }, what)
+    const blob = this.#writable(path, what)
+    if (await this.#container.putBlock(blob, blockId(index), { body, maxPutBytes }, what)) return
+    const said =
+      'what stands there takes no parts: a page or append blob, or a file that was written through the Data Lake endpoint'
+    throw failed('unsupported', what(), said)
   }
 
   async writtenParts(upload: Upload, partBytes: number): Promise<readonly number[]> {
     const { path } = readUpload(upload)
     const what = this.#what('look at the parts of', path)
-    return writtenParts(upload, partBytes, await this.#container.blocks(writable(path, what), what))
+    return writtenParts(upload, partBytes, await this.#container.blocks(this.#writable(path, what), what))
   }
 
   async commitUpload(upload: Upload, partCount: number, attributes: FileAttributes): Promise<Losses> {
     const { path, blockId } = readUpload(upload)
     const what = this.#what('commit', path)
-    const blob = writable(path, what)
+    const blob = this.#writable(path, what)
     const ids = Array.from({ length: partCount }, (_, index) => blockId(index))
     const isCommitted = checkParts(upload, ids, await this.#container.blocks(blob, what), what)
     const headers = fileMetadata(attributes)
@@ -369,7 +529,7 @@ export class Adls2Driver implements Driver {
     // What an earlier upload of the very same committed may have had other attributes.
     if (there !== undefined) await this.#putMetadata(blob, there, headers, what)
     else await this.#container.putBlockList(blob, ids, headers, what)
-    return lossesOf(attributes)
+    return this.#withAccess(blob, attributes, { isNew: false }, what)
   }
 
   /**
@@ -379,14 +539,16 @@ export class Adls2Driver implements Driver {
   async abortUpload(): Promise<void> {}
 
   locate(path: StorePath): Location {
-    return { own: { device: this.#place, path }, mounted: [] }
+    return { own: { device: this.#containerName, path: joinPath(this.#root, path) }, mounted: [] }
   }
 
   async close(): Promise<void> {
     this.#client.close()
+    this.#lake?.close()
   }
 
   async #hasChildren(blob: string, what: What): Promise<boolean> {
+    if ((await this.#hierarchy()) !== undefined) return false
     if (refuseUnlistable(blob) !== undefined) return false
     for await (const { blobs, prefixes } of this.#container.pages(
       { prefix: `${blob}/`, maxResults: 1 },
@@ -400,7 +562,11 @@ export class Adls2Driver implements Driver {
   async #putMetadata(blob: string, there: BlobProperties, headers: WriteHeaders, what: What): Promise<void> {
     const found = metadataHeaders(there.metadata)
     if (Object.entries(headers).every(([name, value]) => found[name] === value)) return
-    await this.#container.putMetadata(blob, there.etag, { ...found, ...headers }, what)
+    const paths = there.isFolder ? await this.#hierarchy() : undefined
+    const all = { ...found, ...headers }
+    await (paths === undefined
+      ? this.#container.putMetadata(blob, there.etag, all, what)
+      : paths.putMetadata(blob, there.etag, headerMetadata(all), what))
   }
 
   async #refuseFolder(blob: string, what: What): Promise<void> {

@@ -16,7 +16,7 @@ const azure = {
     { id: 'restriction-adls2-types', description: 'Symbolic links, pipes, sockets and devices' },
   ],
   open: async (
-    options: FilesystemOptions<'adls2-shared-key' | 'adls2-oauth2'>,
+    options: FilesystemOptions<'adls2-shared-key' | 'adls2-oauth2' | 'adls2-sas'>,
     _side: Side,
     bounds: StoreBounds | undefined,
   ) => {
@@ -29,3 +29,4 @@ const azure = {
 
 export const adls2: StoreKind<'adls2-shared-key'> = { kind: 'adls2-shared-key', ...azure }
 export const adls2OAuth2: StoreKind<'adls2-oauth2'> = { kind: 'adls2-oauth2', ...azure }
+export const adls2Sas: StoreKind<'adls2-sas'> = { kind: 'adls2-sas', ...azure }

@@ -45,21 +45,55 @@ function storedAttributes({ modifiedMs, mode, owner }: FileAttributes, type: num
 export const isFolderMarker = (metadata: Readonly<Record<string, string>>) =>
   metadata['hdi_isfolder'] === 'true'
 
-/** The attributes that the metadata keep; the time of the blob's last change (HTTP date) where they keep none. */
+/** What a hierarchical namespace keeps of a file or folder by itself; empty elsewhere. */
+export interface Access {
+  /** As text, such as `rwxr-x---`. */
+  readonly permissions: string
+  /** Ids of the directory. */
+  readonly owner: string
+  readonly group: string
+}
+
+export const noAccess: Access = { permissions: '', owner: '', group: '' }
+
+/**
+ * The attributes that the metadata keep; the time of the blob's last change (HTTP date) where they keep none. Permissions
+ * are those that the service goes by, where it has some, and those of before in the metadata add what it does not keep.
+ */
 export function readAttributes(
   metadata: Readonly<Record<string, string>>,
   lastModified: string,
+  access: Access = noAccess,
 ): FileAttributes {
   const modifiedMs =
     parseTime(metadata['mtime']) ?? parseNanoseconds(metadata['modtime']) ?? Date.parse(lastModified)
-  const mode = parseId(metadata['permissions'])
+  const mode = modeOf(parseId(metadata['permissions']), parsePermissions(access.permissions))
   const uid = parseId(metadata['posix_owner'])
   const gid = parseId(metadata['posix_group'])
   return {
     ...(!Number.isNaN(modifiedMs) && { modifiedMs }),
     ...(mode !== undefined && { mode: mode & permissionBits }),
-    ...(uid !== undefined && gid !== undefined && { owner: { uid, gid } }),
+    ...(uid !== undefined && gid !== undefined
+      ? { owner: { uid, gid } }
+      : access.owner !== '' && { ownerNames: { user: access.owner, group: access.group } }),
   }
+}
+
+/** What the service keeps of a mode. */
+export const serviceBits = 0o1777
+
+const modeOf = (kept: number | undefined, its: number | undefined): number | undefined =>
+  kept !== undefined && its !== undefined && (kept & serviceBits) === its ? kept : (its ?? kept)
+
+/** Permission bits of a text such as `rwxr-x--T+`; undefined for any other. */
+export function parsePermissions(text: string): number | undefined {
+  const match = /^([r-][w-][x-])([r-][w-][x-])([r-][w-][xtT-])\+?$/.exec(text)
+  if (match === null) return undefined
+  const bits = Array.from(match.slice(1).join('')).reduce(
+    (sum, letter, at) => sum + ('-T'.includes(letter) ? 0 : 1 << (8 - at)),
+    0,
+  )
+  return /[tT]\+?$/.test(text) ? bits | 0o1000 : bits
 }
 
 /** The store's own times of a blob, those that it told (HTTP dates), by this host's clock. */

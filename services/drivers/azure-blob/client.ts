@@ -15,7 +15,7 @@ import { type PartBody, piecesOf } from '../contract/driver.ts'
 const protocolVersion = '2021-12-02'
 
 export interface BlobRequest extends Asked {
-  readonly method: 'GET' | 'HEAD' | 'PUT' | 'DELETE'
+  readonly method: 'GET' | 'HEAD' | 'PUT' | 'PATCH' | 'DELETE'
   /** The blob's name; without it the request is for the container. */
   readonly blob?: string
   /** Parameters, not percent-encoded. */
@@ -56,7 +56,7 @@ export class BlobClient {
       endpoint.port === (endpoint.secure ? 443 : 80) ? endpoint.host : `${endpoint.host}:${endpoint.port}`
     this.#containerPath = endpoint.containerPath
     this.#retry = limits
-    this.#service = blobService(this.#host)
+    this.#service = blobService(this.#host, (answer) => authorizer.refusal?.(answer))
   }
 
   /** See `requests.ts`: an answer is for the caller if its status is 2xx or accepted. All requests of this driver are harmless when repeated. */
@@ -68,6 +68,11 @@ export class BlobClient {
   /** How much the service's clock is ahead of this host's, as far as its answers have told. */
   get aheadMs(): number {
     return this.#clock.aheadMs
+  }
+
+  /** What lets requests in by their query, for a request that names a second blob; undefined where a header does. */
+  get credentialQuery(): string | undefined {
+    return this.#authorizer.query
   }
 
   close(): void {
@@ -93,8 +98,8 @@ export class BlobClient {
       'x-ms-version': protocolVersion,
     })
     const contentLength = lengthOf(body)
-    const contentType = method === 'PUT' ? 'application/octet-stream' : undefined
-    const authorization = await this.#authorizer.authorization({
+    const contentType = method === 'PUT' || method === 'PATCH' ? 'application/octet-stream' : undefined
+    const authorization = await this.#authorizer.authorization?.({
       method,
       path,
       query,
@@ -105,16 +110,17 @@ export class BlobClient {
       ifNoneMatch,
       storeHeaders,
     })
-    const headers = ['host', this.#host, 'user-agent', 'gantry', 'authorization', authorization]
+    const headers = ['host', this.#host, 'user-agent', 'gantry']
+    if (authorization !== undefined) headers.push('authorization', authorization)
     if (contentType !== undefined)
       headers.push('content-length', String(contentLength), 'content-type', contentType)
     if (contentMd5 !== undefined) headers.push('content-md5', contentMd5)
     if (ifMatch !== undefined) headers.push('if-match', ifMatch)
     if (ifNoneMatch !== undefined) headers.push('if-none-match', ifNoneMatch)
     for (const [name, value] of storeHeaders) headers.push(name, value)
-    let target = path
-    for (const [name, value] of query)
-      target += `${target === path ? '?' : '&'}${name}=${encodeURIComponent(value)}`
+    const parameters = query.map(([name, value]) => `${name}=${encodeURIComponent(value)}`)
+    if (this.#authorizer.query !== undefined) parameters.push(this.#authorizer.query)
+    const target = parameters.length === 0 ? path : `${path}?${parameters.join('&')}`
     const askedMs = Date.now()
     const sent = body === undefined || Buffer.isBuffer(body) ? body : piecesOf(body)
     const answer = await this.#transport.exchange({ method, target, headers, body: sent, into, signal })

@@ -51,17 +51,50 @@ const somethingStandsThere = ['BlobAlreadyExists', 'PathAlreadyExists', 'Resourc
 /** Headers of a write beside content and digest: metadata, and `x-ms-blob-` properties. */
 export type WriteHeaders = Readonly<Record<string, string>>
 
+/** How a container is looked at. */
+export interface Access {
+  /** Only what is listed can be seen, not the container's properties. */
+  readonly isListed: boolean
+  /** Root of the filesystem in it; empty for all of it. */
+  readonly directory: string
+}
+
+/** What is listed. */
+interface Listed {
+  /** What names begin with. */
+  readonly prefix: string
+  readonly maxResults: number
+  /** Permissions and owners are wanted, which only a hierarchical namespace has. */
+  readonly isHierarchical?: boolean
+}
+
 /** The calls to one container that the driver is made of. All throw StoreErrors; the container missing is `gone`. */
 export class Container {
   readonly #client: BlobClient
+  readonly #access: Access
 
-  constructor(client: BlobClient) {
+  constructor(client: BlobClient, access: Access) {
     this.#client = client
+    this.#access = access
   }
 
-  /** Resolves when the container is there and the key is taken. */
+  /** Resolves when the root of the filesystem is there and the credentials are taken. */
   async check(what: What, options: Pick<BlobRequest, 'signal' | 'retries' | 'isProbe'> = {}): Promise<void> {
-    await this.#client.request({ method: 'HEAD', query: { restype: 'container' }, what, ...options })
+    const { directory, isListed } = this.#access
+    if (!isListed)
+      await this.#client.request({ method: 'HEAD', query: { restype: 'container' }, what, ...options })
+    if (directory === '' && !isListed) return
+    const query = {
+      comp: 'list',
+      maxresults: '1',
+      ...(directory !== '' && { prefix: `${directory}/` }),
+      restype: 'container',
+    }
+    const { body } = await this.#client.request({ method: 'GET', query, what, ...options })
+    if (directory === '' || parsed(body, readListPage, what).blobs.length > 0) return
+    // An empty page says nothing about what follows, and an empty directory has its marker alone.
+    if ((await this.properties(directory, what))?.isFolder !== true)
+      throw failed('gone', what(), 'no such directory; create it or correct directory')
   }
 
   /** What changes when the container is made anew, or its properties are changed; blobs do not change it. */
@@ -74,6 +107,18 @@ export class Container {
       ...(signal && { signal }),
     })
     return { etag: headers.etag ?? '', changed: headers['last-modified'] ?? '' }
+  }
+
+  /** Whether the account says that its namespace is hierarchical; undefined where the credentials are not for that question. */
+  async isHierarchical(what: What): Promise<boolean | undefined> {
+    const { status, headers } = await this.#client.request({
+      method: 'HEAD',
+      query: { comp: 'properties', restype: 'account' },
+      what,
+      // Gateways and old emulators do not know it.
+      accept: [400, 401, 403, 404, 405, 501],
+    })
+    return status < 300 ? headers['x-ms-is-hns-enabled'] === 'true' : status >= 404 ? false : undefined
   }
 
   /** The first blobs by name, whatever folders they are in. */
@@ -130,14 +175,14 @@ export class Container {
 
   /** One page of what stands below a prefix, up to the next slash of each name. */
   async #listPage(
-    page: { readonly prefix: string; readonly marker: string; readonly maxResults: number },
+    page: Listed & { readonly marker: string },
     what: What,
     signal?: AbortSignal,
   ): Promise<ListPage> {
     const query = {
       comp: 'list',
       delimiter: '/',
-      include: 'metadata',
+      include: page.isHierarchical === true ? 'metadata,permissions' : 'metadata',
       maxresults: String(page.maxResults),
       prefix: page.prefix,
       restype: 'container',
@@ -153,7 +198,7 @@ export class Container {
    * @param of with the marker of the first page, if that is not the first of all
    */
   async *pages(
-    of: { readonly prefix: string; readonly maxResults: number; readonly marker?: string },
+    of: Listed & { readonly marker?: string },
     what: What,
     signal?: AbortSignal,
   ): AsyncGenerator<ListPage> {
@@ -222,18 +267,29 @@ export class Container {
    * Writes a block, its content checked by the service. It wants the digest before the content: of a block that is not held
    * in memory all is read once more.
    * @param part `maxPutBytes`: size up to which a block is held in memory as whole files are
+   * @returns false where what stands there takes no blocks
    */
   async putBlock(
     blob: string,
     id: string,
     part: { readonly body: PartBody; readonly maxPutBytes: number },
     what: What,
-  ): Promise<void> {
+  ): Promise<boolean> {
     const isHeld = part.body.sizeBytes <= part.maxPutBytes
     const body = isHeld ? await part.body.read(0, part.body.sizeBytes) : part.body
     const contentMd5 = Buffer.isBuffer(body) ? hash('md5', body, 'base64') : await md5Of(body)
     const query = { blockid: id, comp: 'block' }
-    await this.#client.request({ method: 'PUT', blob, query, body, contentMd5, what })
+    const accept = [409]
+    const { status } = await this.#client.request({
+      method: 'PUT',
+      blob,
+      query,
+      body,
+      contentMd5,
+      what,
+      accept,
+    })
+    return status !== 409
   }
 
   #propertiesOf(headers: IncomingHttpHeaders, sizeBytes: number): BlobProperties {
@@ -247,13 +303,18 @@ export class Container {
 
   /** The entries of a folder, and where its listing goes on after them; see `Driver.list`. */
   async *listed(
-    { prefix, maxResults, after }: { prefix: string; maxResults: number; after: string | undefined },
+    { prefix, maxResults, after, isHierarchical }: Listed & { readonly after: string | undefined },
     what: What,
     signal: AbortSignal,
   ): AsyncGenerator<Page> {
     const from = after === undefined ? undefined : readCursor(after, what)
     const folding = this.foldingOf(prefix, from?.mayRecur)
-    const of = { prefix, maxResults, ...(from && { marker: from.marker }) }
+    const of = {
+      prefix,
+      maxResults,
+      isHierarchical: isHierarchical === true,
+      ...(from && { marker: from.marker }),
+    }
     for await (const page of this.pages(of, what, signal)) {
       const entries = folding.entries(page)
       const cursor = page.nextMarker === '' ? undefined : writeCursor(page.nextMarker, folding.mayRecur)
@@ -326,7 +387,12 @@ function hasJust(metadata: Readonly<Record<string, string>>, headers: WriteHeade
 
 function propertiesOf(headers: IncomingHttpHeaders, sizeBytes: number, aheadMs: number): BlobProperties {
   const metadata = headerMetadata(headers)
-  const attributes = readAttributes(metadata, headers['last-modified'] ?? '')
+  const access = {
+    permissions: textOf(headers['x-ms-permissions']),
+    owner: textOf(headers['x-ms-owner']),
+    group: textOf(headers['x-ms-group']),
+  }
+  const attributes = readAttributes(metadata, headers['last-modified'] ?? '', access)
   const times = storeTimes(
     String(headers['x-ms-creation-time'] ?? ''),
     headers['last-modified'] ?? '',
@@ -341,6 +407,8 @@ function propertiesOf(headers: IncomingHttpHeaders, sizeBytes: number, aheadMs: 
     etag: headers.etag ?? '',
   }
 }
+
+const textOf = (value: string | string[] | undefined): string => (typeof value === 'string' ? value : '')
 
 function parsed<T>(body: Buffer, read: (xml: Buffer) => T, what: What): T {
   try {

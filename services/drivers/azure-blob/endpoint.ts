@@ -50,6 +50,12 @@ export function blobEndpoint(options: {
   return { ...where, host, containerPath: `/${accountName}/${containerName}` }
 }
 
+/** The Data Lake endpoint of the same container: another host where the account is part of the host name. */
+export const dataLakeEndpoint = (endpoint: BlobEndpoint): BlobEndpoint => ({
+  ...endpoint,
+  host: endpoint.host.replace('.blob.', '.dfs.'),
+})
+
 /** `[account.][z12.|privatelink.]dfs|blob.<domain>`, with the account and `blob` put in. */
 function azureHost(account: string, host: string, domain: string): string {
   const labels = host.slice(0, -domain.length - 1).split('.')

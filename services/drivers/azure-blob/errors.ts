@@ -1,4 +1,4 @@
-import type { FailureClass, StoreError } from '../contract/driver.ts'
+import { type FailureClass, StoreError } from '../contract/driver.ts'
 import { failuresWith, type Fixes } from '../http/failures.ts'
 import { retryAfterMs, type Service } from '../http/requests.ts'
 import type { StoreAnswer } from '../http/transport.ts'
@@ -34,6 +34,8 @@ const failureOfCode: Readonly<Record<string, FailureClass>> = {
   BlockListTooLong: 'too-large',
   InvalidBlobType: 'unsupported',
   DirectoryIsNotEmpty: 'unsupported',
+  DirectoryNotEmpty: 'unsupported',
+  SourcePathNotFound: 'gone',
   SnapshotsPresent: 'permission',
 }
 
@@ -53,7 +55,7 @@ const failureOfStatus: Readonly<Record<number, FailureClass>> = {
 /** What the reader of a message can do about it. */
 const fixes: Fixes = {
   refused:
-    "check accountName, sharedKey or the roles of the service principal (Storage Blob Data Owner), the account's network rules and this machine's clock",
+    "check accountName, sharedKey, sasToken or the roles of the service principal (Storage Blob Data Owner), the account's network rules and this machine's clock",
   permission: 'another program holds it, or the account protects it: release it or skip it',
   unreachable: 'check endpoint, network and the state of the service',
   throttled: 'lower the concurrency or try later',
@@ -74,12 +76,16 @@ export function failureOf(answer: BlobAnswer): FailureClass {
   return said ?? (status >= 500 ? 'unreachable' : 'io')
 }
 
-/** The error of an answer. `what` names operation and object, such as `put of a.txt to container c of account x`. */
-export function answerError(what: string, answer: BlobAnswer): StoreError {
+/**
+ * The error of an answer. `what` names operation and object, such as `put of a.txt to container c of account x`.
+ * @param refusal what is known of it by the credentials, in place of the usual advice
+ */
+export function answerError(what: string, answer: BlobAnswer, refusal?: string): StoreError {
   const failure = failureOf(answer)
   const missing = answer.code === 'ContainerNotFound' ? '; create the container or correct containerName' : ''
   const id = answer.headers['x-ms-request-id']
   const said = `${answer.status} ${answer.code ?? 'without an error code'}${id === undefined ? '' : ` (request ${String(id)})`}`
+  if (refusal !== undefined) return new StoreError(failure, `${what}: ${said}; ${refusal}`)
   return failed(failure, what, said + missing, { retryAfterMs: retryAfterMs(answer) })
 }
 
@@ -92,10 +98,16 @@ const foreignAnswer = (what: string, { status }: BlobAnswer): StoreError =>
 const { failed, networkError, noEndpoint } = failuresWith(fixes)
 export { failed }
 
-/** The Blob service at a host. */
-export const blobService = (host: string): Service<BlobAnswer> => ({
+/**
+ * The Blob service at a host.
+ * @param refusalOf what the credentials tell of an answer
+ */
+export const blobService = (
+  host: string,
+  refusalOf: (answer: BlobAnswer) => string | undefined,
+): Service<BlobAnswer> => ({
   isOfService,
-  answerError,
+  answerError: (what, answer) => answerError(what, answer, refusalOf(answer)),
   foreignAnswer,
   networkError,
   noEndpoint: (what, found) => noEndpoint(what, host, 'Blob', found),

@@ -53,10 +53,18 @@ export class Folding {
     return entries
   }
 
-  #blob({ name: fullName, sizeBytes, metadata, created, lastModified, md5 }: ListedBlob): Entry | undefined {
+  #blob({
+    name: fullName,
+    sizeBytes,
+    metadata,
+    created,
+    lastModified,
+    md5,
+    access,
+  }: ListedBlob): Entry | undefined {
     const name = fullName.slice(this.#prefix.length)
     const attributes = {
-      ...readAttributes(metadata, lastModified),
+      ...readAttributes(metadata, lastModified, access),
       ...storeTimes(created, lastModified, this.#aheadMs()),
     }
     if (isFolderMarker(metadata)) return this.#folder(name, attributes)

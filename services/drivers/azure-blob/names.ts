@@ -1,4 +1,5 @@
 import { isUtf8 } from 'node:buffer'
+import { notAccepted } from '../../../subjects/kit/errors.ts'
 import { failed } from './errors.ts'
 import type { StorePath } from '../contract/driver.ts'
 import { refuseUnlistable } from '../http/xml.ts'
@@ -53,4 +54,12 @@ export function writable(path: StorePath, what: () => string): string {
   const reason = path.length === 0 ? 'it is the root' : refuseName(path)
   if (reason !== undefined) throw failed('name', what(), reason)
   return path.toString('utf8')
+}
+
+/** Throws GantryError NOT_ACCEPTED for a directory that cannot be the root of a filesystem. @param directory empty for none */
+export function refuseDirectory(directory: string): void {
+  const reason = refuseName(Buffer.from(directory))
+  const isWay = directory.split('/').some((segment) => segment === '.' || segment === '..')
+  if (reason !== undefined || isWay)
+    throw notAccepted('directory', `cannot be there: ${reason ?? 'it has . or .. in it'}`)
 }

@@ -1,9 +1,10 @@
 import { type KeyObject, createHmac, createSecretKey } from 'node:crypto'
 import type { Renewable } from '../http/renewed.ts'
+import type { BlobAnswer } from './errors.ts'
 
 /** What of a request is signed. Header names in lower case, values without line breaks. */
 export interface Signable {
-  readonly method: 'GET' | 'HEAD' | 'PUT' | 'DELETE'
+  readonly method: 'GET' | 'HEAD' | 'PUT' | 'PATCH' | 'DELETE'
   /** Percent-encoded path as it goes into the request line. */
   readonly path: string
   /** Parameters in the order of their names, values not yet percent-encoded. */
@@ -20,8 +21,12 @@ export interface Signable {
 
 /** Gives requests what the service lets them in by. */
 export interface Authorizer {
-  /** Value of the Authorization header. */
-  authorization(request: Signable): string | Promise<string>
+  /** Value of the Authorization header; not there where the query lets a request in. */
+  authorization?(request: Signable): string | Promise<string>
+  /** What goes into the query of each request, percent-encoded. */
+  readonly query?: string
+  /** Why an answer refuses a request, and what to do; undefined where it is not known better than for all. */
+  refusal?(answer: BlobAnswer): string | undefined
   /** What it gave is not taken any more. Not there where it would give the same again. */
   forget?(): void
   close?(): void

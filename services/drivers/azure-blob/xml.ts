@@ -1,3 +1,4 @@
+import { type Access, noAccess } from './attributes.ts'
 import { walkXml } from '../http/xml.ts'
 
 /** One blob of a listing. */
@@ -9,6 +10,7 @@ export interface ListedBlob {
   readonly lastModified: string
   /** Of the content, base64; empty where the service keeps none. */
   readonly md5: string
+  readonly access: Access
   /** Names in lower case: the service keeps the case that the writer used, and ignores it. */
   readonly metadata: Readonly<Record<string, string>>
 }
@@ -62,6 +64,15 @@ export function readListPage(xml: Buffer): ListPage {
         case '/Blobs/Blob/Properties/Last-Modified':
           blob.lastModified = text
           break
+        case '/Blobs/Blob/Properties/Permissions':
+          blob.access = { ...blob.access, permissions: text }
+          break
+        case '/Blobs/Blob/Properties/Owner':
+          blob.access = { ...blob.access, owner: text }
+          break
+        case '/Blobs/Blob/Properties/Group':
+          blob.access = { ...blob.access, group: text }
+          break
         case '/Blobs/Blob':
           blobs.push(blob)
           break
@@ -80,6 +91,7 @@ const newBlob = () => ({
   created: '',
   lastModified: '',
   md5: '',
+  access: noAccess,
   metadata: {} as Record<string, string>,
 })
 

@@ -2,6 +2,8 @@
 export interface Capabilities {
   /** Of what it is, for people, such as `container data of account lake`; not there for a folder of a host. */
   readonly storeName?: string
+  /** What people should know of such a store when they check it, where there is something. */
+  readonly notice?: string
   /**
    * Whether a folder is a thing of the store (`real`), or, without one, also what the names of other things begin with
    * (`implied`): that comes with the first and goes with the last of them.

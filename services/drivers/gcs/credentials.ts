@@ -1,6 +1,5 @@
 import { createPrivateKey, type KeyObject } from 'node:crypto'
 import { SignJWT } from 'jose'
-import forge from 'node-forge'
 import type { FilesystemOptions } from '../../../subjects/filesystems/kinds.ts'
 import { notAccepted } from '../../../subjects/kit/errors.ts'
 import type { StoreBounds } from '../contract/bounds.ts'
@@ -8,6 +7,7 @@ import type { Recipient } from '../host-credentials/permission.ts'
 import { federatedByFile, federatedByKey } from './federation.ts'
 import { machineCredentials } from './machine.ts'
 import { type Credentials, scope, type TokenSource } from './tokens.ts'
+import { readP12 } from '../keys/p12.ts'
 
 /** The longest that the service takes. */
 const tokenSeconds = 3_600
@@ -136,17 +136,15 @@ function readJsonKey(json: Readonly<Record<string, unknown>>): Key {
 /** The console gives all of them the same one. */
 const p12Password = 'notasecret'
 
-/** The private key in a P12 file, as PEM. Ciphers of such files are older than what OpenSSL 3 reads. */
+/** The private key in a P12 file, as PEM. */
 function readP12Key(base64: string): string {
+  let privateKey: string | undefined
   try {
-    const asn1 = forge.asn1.fromDer(Buffer.from(base64, 'base64').toString('latin1'))
-    const bags = forge.pkcs12.pkcs12FromAsn1(asn1, p12Password)
-    for (const bagType of [forge.pki.oids['pkcs8ShroudedKeyBag'], forge.pki.oids['keyBag']])
-      for (const { key } of bags.getBags({ bagType: bagType! })[bagType!] ?? [])
-        if (key) return forge.pki.privateKeyToPem(key)
+    privateKey = readP12(base64, p12Password).privateKey
   } catch {
     // It is told below.
   }
+  if (privateKey !== undefined) return privateKey
   throw notAccepted(
     'p12Key',
     `has no private key: give a P12 file in base64, with the password ${p12Password}`,

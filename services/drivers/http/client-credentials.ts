@@ -7,7 +7,8 @@ import { type StoreAnswer, type StoreEndpoint, Transport, type TransportLimits }
 export interface ClientCredentials {
   readonly endpoint: URL
   readonly clientId: string
-  readonly clientSecret: string
+  /** Fields of the form that prove it. */
+  readonly proof: () => Promise<Readonly<Record<string, string>>>
   /** Further fields of the form, such as what the token is for. */
   readonly fields: Readonly<Record<string, string>>
 }
@@ -50,11 +51,11 @@ export class ClientTokens implements Renewable<string> {
   }
 
   async #ask(): Promise<Lease<string>> {
-    const { endpoint, clientId, clientSecret, fields } = this.#credentials
+    const { endpoint, clientId, proof, fields } = this.#credentials
     const form = {
       grant_type: 'client_credentials',
       client_id: clientId,
-      client_secret: clientSecret,
+      ...(await proof()),
       ...fields,
     }
     const body = Buffer.from(new URLSearchParams(form).toString())
@@ -79,7 +80,10 @@ export class ClientTokens implements Renewable<string> {
 }
 
 const failed = (failure: FailureClass, said: string) =>
-  new StoreError(failure, `${said}; check the client's id and secret, and the address that gives tokens`)
+  new StoreError(
+    failure,
+    `${said}; check the client's id and secret or certificate, and the address that gives tokens`,
+  )
 
 /** The token of an answer as RFC 6749 has it, section 5.1; undefined where there is none. */
 export function tokenIn({ status, body }: StoreAnswer): Lease<string> | undefined {

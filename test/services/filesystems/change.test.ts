@@ -7,6 +7,7 @@ const stored = {
     oauthClientEndpoint: 'https://one.example/',
     oauthClientSecret: 'sealed',
   },
+  'adls2-sas': { accountName: 'lake', sasToken: 'sealed' },
   gcs: { bucketName: 'data', privateKey: 'sealed' },
   s3a: { bucketName: 'data', endpoint: 'one.example', secretKey: 'sealed', sessionToken: 'sealed' },
 } as const
@@ -16,6 +17,7 @@ test.each([
   ['adls2-oauth2', { endpoint: 'another.example' }, /oauthClientSecret .* another endpoint/],
   ['adls2-oauth2', { accountName: 'another' }, /oauthClientSecret .* another accountName/],
   ['adls2-oauth2', { insecure: true }, /oauthClientSecret .* another insecure/],
+  ['adls2-sas', { endpoint: 'another.example' }, /sasToken .* another endpoint/],
   ['gcs', { endpoint: 'another.example' }, /privateKey/],
   ['gcs', { endpoint: 'another.example', customerKey: 'new' }, /privateKey/],
   ['s3a', { endpoint: 'another.example', secretKey: 'new' }, /sessionToken/],
@@ -26,6 +28,7 @@ test.each([
 test.each([
   ['adls2-oauth2', { accountName: 'lake', oauthClientId: 'another' }],
   ['adls2-oauth2', { accountName: 'another', oauthClientSecret: 'known' }],
+  ['adls2-oauth2', { oauthClientEndpoint: 'https://another.example/', oauthClientSecret: 'known' }],
   ['gcs', { bucketName: 'another' }],
   ['gcs', { endpoint: 'another.example', privateKey: 'known' }],
   ['s3a', { endpoint: 'one.example' }],

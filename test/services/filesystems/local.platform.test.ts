@@ -278,6 +278,7 @@ test('kinds', async () => {
     'local',
     'adls2/shared-key',
     'adls2/oauth2',
+    'adls2/sas',
     's3a',
     'hdfs',
     'gcs',

@@ -81,10 +81,30 @@ test('TLS to a port that speaks plain HTTP is unreachable', async () => {
 })
 
 test('a property that is not honoured, or has no lawful value, is named', () => {
-  expect(opening({ 'fs.azure.account.key': 'top secret' })).toThrow(GantryError)
-  expect(opening({ 'fs.azure.account.key': 'top secret' })).toThrow(/fs\.azure\.account\.key is not honoured/)
-  expect(opening({ 'fs.azure.account.key': 'top secret' })).not.toThrow(/top secret/)
+  expect(opening({ 'fs.azure.page.size': 'top secret' })).toThrow(GantryError)
+  expect(opening({ 'fs.azure.page.size': 'top secret' })).toThrow(/fs\.azure\.page\.size is not honoured/)
+  expect(opening({ 'fs.azure.page.size': 'top secret' })).not.toThrow(/top secret/)
   expect(opening({ 'fs.azure.write.request.size': '1' })).toThrow(/request\.size must be .* from 16384 to/)
+})
+
+test.each([
+  ['fs.azure.account.key.lake.dfs.core.windows.net', /use instead: sharedKey/],
+  ['fs.azure.account.oauth2.client.secret', /use instead: oauthClientSecret/],
+  ['fs.azure.account.oauth2.client.endpoint.lake', /use instead: oauthClientEndpoint/],
+  ['fs.azure.account.oauth2.refresh.token.endpoint', /use instead: oauthClientEndpoint/],
+  ['fs.azure.sas.fixed.token.data.lake.dfs.core.windows.net', /use instead: sasToken/],
+])('the credential %s is refused by name, with the option to use', (name, instead) => {
+  expect(opening({ [name]: 'top secret' })).toThrow(instead)
+  expect(opening({ [name]: 'top secret' })).not.toThrow(/top secret/)
+})
+
+test('properties of Hadoop that change nothing are taken', async () => {
+  await using driver = opening({
+    'fs.azure.account.auth.type': 'SharedKey',
+    'fs.azure.account.auth.type.lake.dfs.core.windows.net': 'SharedKey',
+    'fs.azure.createRemoteFileSystemDuringInitialization': 'true',
+  })()
+  await driver.probe(never)
 })
 
 test('a property has its effect', async () => {

@@ -1,4 +1,5 @@
-import { randomBytes } from 'node:crypto'
+import { execFileSync } from 'node:child_process'
+import { createHash, randomBytes, X509Certificate } from 'node:crypto'
 import { once } from 'node:events'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { createServer as createPlainServer } from 'node:http'
@@ -8,7 +9,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { getCACertificates, setDefaultCACertificates } from 'node:tls'
-import { SignJWT } from 'jose'
+import { jwtVerify, SignJWT } from 'jose'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, vi } from 'vitest'
 import { Adls2Driver } from '../../../../services/drivers/adls2/adls2.ts'
 import { createBounds, type StoreBounds } from '../../../../services/drivers/contract/bounds.ts'
@@ -46,7 +47,9 @@ beforeAll(async () => {
     void (async () => {
       const form = new URLSearchParams(await text(request))
       asked.push(form)
-      const isKnown = form.get('client_id') === clientId && form.get('client_secret') === clientSecret
+      const isKnown =
+        form.get('client_id') === clientId &&
+        (form.get('client_secret') === clientSecret || (await isSigned(form.get('client_assertion'))))
       const body = isKnown
         ? { access_token: await tokenOf(), expires_in: expiresIn, token_type: 'Bearer' }
         : { error: 'invalid_client', error_description: `not ${form.get('client_secret')}` }
@@ -80,17 +83,61 @@ const tokenOf = () =>
     .setExpirationTime('1h')
     .sign(randomBytes(32))
 
-function open(changes: Partial<Options> = {}, bounds?: StoreBounds): Adls2Driver & AsyncDisposable {
-  const options = {
+function withoutSecret(options: Options): Options {
+  const { oauthClientSecret: _, ...rest } = options
+  return rest
+}
+
+const newerEndpoint = () => tokenEndpoint.replace('oauth2/', 'oauth2/v2.0/')
+
+/** As Microsoft's documentation has it: by the key of the certificate, whose digest is in the header, for this endpoint. */
+async function isSigned(assertion: string | null): Promise<boolean> {
+  if (assertion === null) return false
+  const certificate = new X509Certificate(readFileSync(join(folder, 'client.pem')))
+  const { protectedHeader, payload } = await jwtVerify(assertion, certificate.publicKey, {
+    audience: [tokenEndpoint, newerEndpoint()],
+    issuer: clientId,
+    subject: clientId,
+    algorithms: ['PS256'],
+    requiredClaims: ['jti', 'nbf', 'exp', 'iat'],
+  })
+  const digest = createHash('sha256').update(certificate.raw).digest('base64url')
+  return protectedHeader['x5t#S256'] === digest && payload.exp! - payload.nbf! <= 600
+}
+
+/** A certificate and its key, as PEM and as P12 files with and without a password. */
+function makeClientCertificate() {
+  const path = (name: string) => join(folder, name)
+  const openssl = (...args: string[]) => execFileSync('openssl', args, { stdio: 'pipe' })
+  const [key, certificate] = [path('client-key.pem'), path('client.pem')]
+  const subject = ['-subj', '/CN=mover', '-days', '2']
+  openssl('req', '-x509', '-newkey', 'rsa:2048', '-noenc', ...subject, '-keyout', key, '-out', certificate)
+  const p12 = (password: string, ...more: string[]) => {
+    const out = path('client.p12')
+    const from = ['-inkey', key, '-in', certificate]
+    openssl('pkcs12', '-export', ...from, '-out', out, '-passout', `pass:${password}`, ...more)
+    return readFileSync(out).toString('base64')
+  }
+  const locked = openssl('pkcs8', '-topk8', '-in', key, '-passout', 'pass:secret', '-v2', 'aes256').toString()
+  const [keyPem, pem] = [key, certificate].map((file) => readFileSync(file, 'utf8'))
+  return { keyPem: keyPem!, pem: pem!, locked, p12 }
+}
+
+function open(
+  changes: Partial<Options> = {},
+  bounds?: StoreBounds,
+  change: (options: Options) => Options = (options) => options,
+): Adls2Driver & AsyncDisposable {
+  const options = change({
     accountName: azurite.account,
     containerName: 'data',
     endpoint: azurite.endpoint,
     oauthClientId: clientId,
     oauthClientSecret: clientSecret,
     oauthClientEndpoint: tokenEndpoint,
-    additionalProperties: { 'fs.azure.io.retry.max.retries': '0' },
+    additionalProperties: { 'fs.azure.io.retry.max.retries': '0', 'fs.azure.account.hns.enabled': 'false' },
     ...changes,
-  }
+  })
   const driver = new Adls2Driver(options, bounds)
   return Object.assign(driver, { [Symbol.asyncDispose]: () => driver.close() })
 }
@@ -114,7 +161,7 @@ test('a service principal reads, writes, lists and removes, by one token', async
 })
 
 test('the newer version of the endpoint is asked in its words', async () => {
-  await using driver = open({ oauthClientEndpoint: tokenEndpoint.replace('oauth2/', 'oauth2/v2.0/') })
+  await using driver = open({ oauthClientEndpoint: newerEndpoint() })
   await driver.probe(never)
   expect(asked.map((form) => [form.get('scope'), form.get('resource')])).toEqual([
     ['https://storage.azure.com/.default', null],
@@ -136,6 +183,40 @@ test('another secret is refused, and no message has it', async () => {
   expect(await failureOf(probed)).toBe('refused')
   await expect(probed).rejects.toThrow(/gave no token: 401 invalid_client/)
   await expect(probed).rejects.not.toThrow(/top-secret/)
+})
+
+test('a service principal with a certificate is let in, by PEM and by P12, at both versions', async () => {
+  const { keyPem, pem, locked, p12 } = makeClientCertificate()
+  const ways: Partial<Options>[] = [
+    { oauthClientCertificate: `${keyPem}${pem}` },
+    { oauthClientCertificate: `${pem}${keyPem}`.replaceAll('\n', '\\n') },
+    { oauthClientCertificate: `${locked}${pem}`, oauthClientCertificatePassword: 'secret' },
+    { oauthClientCertificate: p12('') },
+    { oauthClientCertificate: p12('secret'), oauthClientCertificatePassword: 'secret' },
+    { oauthClientCertificate: `${keyPem}${pem}`, oauthClientEndpoint: newerEndpoint() },
+  ]
+  for (const way of ways) {
+    await using driver = open(way, undefined, withoutSecret)
+    await driver.probe(never)
+  }
+  expect(asked.map((form) => [form.get('client_assertion_type'), form.get('client_secret')])).toEqual(
+    ways.map(() => ['urn:ietf:params:oauth:client-assertion-type:jwt-bearer', null]),
+  )
+})
+
+test('a certificate that cannot be used is refused by name, and no message has the key', async () => {
+  const { keyPem, pem, locked, p12 } = makeClientCertificate()
+  const { keyPem: otherKey } = makeClientCertificate()
+  const refused = (oauthClientCertificate: string, changes: Partial<Options> = {}) =>
+    expect(() => open({ oauthClientCertificate, ...changes }, undefined, withoutSecret))
+  refused(pem).toThrow(/oauthClientCertificate has no private key/)
+  refused(keyPem).toThrow(/oauthClientCertificate has no certificate/)
+  refused(`${otherKey}${pem}`).toThrow(/not that of the certificate/)
+  refused(`${locked}${pem}`).toThrow(/give oauthClientCertificatePassword/)
+  refused(p12('secret')).toThrow(/oauthClientCertificatePassword is not its password/)
+  refused('bm90aGluZw==').toThrow(/neither PEM nor a P12 file/)
+  expect(() => open({ oauthClientCertificate: `${keyPem}${pem}` })).toThrow(/besides oauthClientCertificate/)
+  expect(() => open({}, undefined, withoutSecret)).toThrow(/oauthClientSecret is missing/)
 })
 
 test('an address that is not there is unreachable, and one without TLS is refused', async () => {

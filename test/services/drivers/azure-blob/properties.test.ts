@@ -1,9 +1,12 @@
 import { expect, test } from 'vitest'
 import { readProperties } from '../../../../services/drivers/contract/properties.ts'
 import { azureProperties } from '../../../../subjects/filesystems/azure-properties.ts'
+import type { Property } from '../../../../subjects/filesystems/properties.ts'
 import { GantryError } from '../../../../subjects/kit/errors.ts'
 
-const entries = Object.entries(azureProperties)
+const entries = Object.entries<Property>(azureProperties).flatMap(([name, property]) =>
+  'unit' in property ? [[name, property] as const] : [],
+)
 
 const problemsOf = (given: Record<string, string>): unknown => {
   try {

@@ -1,0 +1,30 @@
+import forge from 'node-forge'
+
+/** What is in a P12 file, as PEM; what is not in it is undefined. */
+export interface P12 {
+  readonly privateKey?: string
+  /** That of the key, where the file has several. */
+  readonly certificate?: string
+}
+
+/** Reads a P12 file in base64, also with ciphers that are older than what OpenSSL 3 reads. Throws for a wrong password, or what is no such file. */
+export function readP12(base64: string, password: string): P12 {
+  const asn1 = forge.asn1.fromDer(Buffer.from(base64, 'base64').toString('latin1'))
+  const file = forge.pkcs12.pkcs12FromAsn1(asn1, password)
+  const bagsOf = (name: string) => {
+    const bagType = forge.pki.oids[name]!
+    return file.getBags({ bagType })[bagType] ?? []
+  }
+  const keys = [...bagsOf('pkcs8ShroudedKeyBag'), ...bagsOf('keyBag')].flatMap(({ key }) => key ?? [])
+  const certificates = bagsOf('certBag').flatMap(({ cert }) => cert ?? [])
+  const [key] = keys
+  const its = (certificate: forge.pki.Certificate) => {
+    const { publicKey } = certificate
+    return key !== undefined && 'n' in publicKey && publicKey.n.equals(key.n)
+  }
+  const certificate = certificates.find(its) ?? certificates[0]
+  return {
+    ...(key !== undefined && { privateKey: forge.pki.privateKeyToPem(key) }),
+    ...(certificate !== undefined && { certificate: forge.pki.certificateToPem(certificate) }),
+  }
+}
