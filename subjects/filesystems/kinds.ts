@@ -233,13 +233,31 @@ export const filesystemKinds = {
             'User as whom all is done, in a cluster that believes whoever asks (simple authentication); default hdfs',
         }),
       ),
+      kerberosPrincipal: Type.Optional(
+        Type.String({
+          ...form(
+            '^[A-Za-z0-9._-]{1,128}(?:/[A-Za-z0-9._-]{1,255})?(?:@[A-Za-z0-9.-]{1,255})?$',
+            'a principal of Kerberos, such as mover@EXAMPLE.COM or mover/host.example@EXAMPLE.COM',
+          ),
+          description:
+            'Principal as whom all is done, in a cluster with Kerberos; without a realm in the one of the host where Gantry runs. Needs kerberosKeytab',
+        }),
+      ),
+      kerberosKeytab: Type.Optional(
+        Type.String({
+          maxLength: 16_384,
+          ...form('^[A-Za-z0-9+/\\s]*={0,2}\\s*$', 'base64'),
+          description: 'Keytab with the keys of kerberosPrincipal: the contents of the file in base64',
+        }),
+      ),
       additionalProperties: propertiesOption(hdfsProperties, {
         ineffective: hdfsIneffectiveProperties,
         families: hdfsPropertyFamilies,
         guide: 'docs/HDFS.md',
       }),
     },
-    secrets: [],
+    secrets: ['kerberosKeytab'],
+    sent: { to: ['defaultFS', 'additionalProperties'], secrets: ['kerberosKeytab'] },
   },
   gcs: {
     path: 'gcs',
