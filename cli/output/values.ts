@@ -38,7 +38,7 @@ export async function inputOf(
       stdinTakenBy = name
     }
     const itsText = mayBeElsewhere(field)
-      ? await fetchText(name, text, sources)
+      ? await fetchText(field, name, text, sources)
       : field.lines
         ? fetchLines(name, text, sources)
         : text
@@ -58,6 +58,7 @@ export async function inputOf(
 export const mayBeElsewhere = ({ secret, kind }: Field): boolean => secret || kind === 'object'
 
 async function fetchText(
+  { schema }: Field,
   name: string,
   text: FieldText,
   { cwd, readStdin }: ValueSources,
@@ -66,7 +67,8 @@ async function fetchText(
   if (text === '-') return contentOf(name, 'stdin', await readStdin())
   if (!text.startsWith('@')) return text
   const path = resolve(cwd, text.slice(1))
-  return contentOf(name, path, readFile(name, path))
+  const encoding = schema.contentEncoding === 'base64' ? 'base64' : 'utf8'
+  return contentOf(name, path, readBytes(name, path).toString(encoding))
 }
 
 /** Several paths as JSON, so that none is divided at its commas; those of files as they are there. */
@@ -80,8 +82,6 @@ function linesOf(name: string, cwd: string, text: string): string[] {
   const path = resolve(cwd, text.slice(1))
   return pathLines(name, path, readBytes(name, path))
 }
-
-const readFile = (name: string, path: string): string => readBytes(name, path).toString()
 
 function readBytes(name: string, path: string): Buffer {
   try {

@@ -247,6 +247,7 @@ export const filesystemKinds = {
         Type.String({
           maxLength: 16_384,
           ...form('^[A-Za-z0-9+/\\s]*={0,2}\\s*$', 'base64'),
+          contentEncoding: 'base64',
           description: 'Keytab with the keys of kerberosPrincipal: the contents of the file in base64',
         }),
       ),
@@ -258,6 +259,8 @@ export const filesystemKinds = {
     },
     secrets: ['kerberosKeytab'],
     sent: { to: ['defaultFS', 'additionalProperties'], secrets: ['kerberosKeytab'] },
+    /** Options that have other names on port 18080. */
+    wireNames: { kerberosKeytab: 'kerberosKeyTab' },
   },
   gcs: {
     path: 'gcs',

@@ -7,6 +7,7 @@ import { createInterface } from 'node:readline'
 import { HdfsDriver } from '../../services/drivers/hdfs/hdfs.ts'
 import type { Side } from '../../services/drivers/contract/kind.ts'
 import type { FilesystemOptions } from '../../subjects/filesystems/kinds.ts'
+import { type Kdc, keytabText, servers, web } from './hdfs-kdc.ts'
 import { whyMissing } from './provide.ts'
 import { testUnless } from './unless.ts'
 
@@ -35,20 +36,20 @@ const user = process.env['USER'] ?? 'root'
 
 /**
  * @param settings of Hadoop, and of `Cluster.java`
- * @param classes its class path
+ * @param kdc with it the cluster believes those alone whom that knows
  */
-export async function startHdfs(
-  settings: Record<string, string> = {},
-  classes = classPath,
-): Promise<HdfsCluster> {
+export async function startHdfs(settings: Record<string, string> = {}, kdc?: Kdc): Promise<HdfsCluster> {
   const folder = mkdtempSync(join(tmpdir(), 'gantry-hdfs-'))
-  const all = { folder, ...settings }
+  const keytab = kdc?.keytab(servers, web)
+  const secured = { principal: servers, web, keytab: keytab ?? '', 'dfs.http.policy': 'HTTP_ONLY' }
+  const all = { folder, starter: user, ...(keytab !== undefined && secured), ...settings }
   const child = spawn(
     'java',
     [
       '-Xmx768m',
+      ...(kdc === undefined ? [] : [`-Djava.security.krb5.conf=${kdc.config}`]),
       '-cp',
-      classes!,
+      classPath!,
       'Cluster',
       ...Object.entries(all).map(([name, value]) => `${name}=${value}`),
     ],
@@ -80,7 +81,9 @@ export async function startHdfs(
     nameNodes,
     options: (properties = {}) => ({
       defaultFS: nameNodes.length === 1 ? `webhdfs://${nameNodes[0]}` : 'hdfs://pair',
-      user,
+      ...(keytab === undefined
+        ? { user }
+        : { kerberosPrincipal: servers, kerberosKeytab: keytabText(keytab) }),
       additionalProperties: {
         'dfs.blocksize': String(1024 * 1024),
         ...(nameNodes.length > 1 && {

@@ -105,7 +105,14 @@ export class HdfsClient {
       get: (wanting: Pick<HdfsRequest, 'retries' | 'isProbe'>) => {
         const what = () => 'a delegation token'
         return this.json({ ...asked, ...wanting, method: 'GET', op: 'GETDELEGATIONTOKEN', what }, (json) => {
-          const token = field(field(json, 'Token'), 'urlString')
+          const given = field(json, 'Token')
+          if (given === null)
+            throw failed(
+              'unsupported',
+              what(),
+              'the cluster gives none, as it has no Kerberos; leave kerberosPrincipal and kerberosKeytab out',
+            )
+          const token = field(given, 'urlString')
           return typeof token === 'string' && /^[A-Za-z0-9_-]{1,8192}$/.test(token) ? token : undefined
         })
       },

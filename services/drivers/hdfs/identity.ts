@@ -8,8 +8,8 @@ import { negotiateToken } from './kerberos/negotiate.ts'
 /** The superuser of most clusters. */
 const defaultUser = 'hdfs'
 
-/** As all files have it that MIT Kerberos writes: version 5, and of its format 1 or 2. */
-const keytabStart = /^\x05[\x01\x02]/
+/** As all keytabs begin: the version of Kerberos, and of their format, which is 1 or 2. */
+const isKeytab = ([version, format]: Buffer): boolean => version === 5 && (format === 1 || format === 2)
 
 /** Whoever asks, as the options say. Throws GantryError NOT_ACCEPTED for options that do not go together. */
 export function identityOf(
@@ -31,8 +31,8 @@ export function identityOf(
       'is given besides kerberosPrincipal, which says who asks: leave one of them out',
     )
   const keytab = Buffer.from(kerberosKeytab, 'base64')
-  if (!keytabStart.test(keytab.toString('latin1')))
-    throw notAccepted('kerberosKeytab', 'is no keytab: give the contents of the file in base64, or @file')
+  if (!isKeytab(keytab))
+    throw notAccepted('kerberosKeytab', 'is no keytab: give the contents of the file in base64')
   return {
     parameters: proxied,
     negotiate: ({ host }) => negotiateToken({ principal, keytab }, serviceAt(host, pattern)),

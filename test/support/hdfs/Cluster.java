@@ -4,6 +4,7 @@ import java.io.FileOutputStream;
 import java.io.InputStreamReader;
 import java.io.OutputStream;
 import java.lang.reflect.Constructor;
+import java.lang.reflect.Field;
 import java.nio.file.Files;
 import java.util.EnumSet;
 import java.util.Map;
@@ -24,7 +25,9 @@ import org.apache.hadoop.hdfs.client.CreateEncryptionZoneFlag;
 import org.apache.hadoop.hdfs.client.HdfsAdmin;
 import org.apache.hadoop.hdfs.qjournal.MiniQJMHACluster;
 import org.apache.hadoop.hdfs.server.namenode.NameNode;
+import org.apache.hadoop.hdfs.server.namenode.NameNodeAdapter;
 import org.apache.hadoop.security.UserGroupInformation;
+import org.apache.hadoop.security.token.delegation.AbstractDelegationTokenSecretManager;
 
 /**
  * A cluster of HDFS in one process. Arguments are `name=value`: properties of Hadoop, and `folder`, `nameNodes`, `dataNodes`,
@@ -129,7 +132,11 @@ public class Cluster {
     settings.set("httpfs.authentication.signature.secret.file", new File(etc, "httpfs-signature.secret").getPath());
     settings.set("httpfs.http.hostname", host);
     settings.set("httpfs.http.port", own.get("httpFs"));
-    settings.set("httpfs.proxyuser." + own.get("starter") + ".hosts", "*");
+    // In this process the name nodes take these for theirs.
+    for (String user : new String[] {own.get("starter"), "hdfs"}) {
+      settings.set("httpfs.proxyuser." + user + ".hosts", "*");
+      settings.set("httpfs.proxyuser." + user + ".groups", "*");
+    }
     if (own.containsKey("keytab")) {
       for (String prefix : new String[] {"httpfs.authentication.", "hadoop.http.authentication."}) {
         settings.set(prefix + "type", "kerberos");
@@ -173,6 +180,12 @@ public class Cluster {
       case "restart-name-node":
         cluster.restartNameNode(true);
         return "";
+      case "forget-tokens": {
+        Field tokens = AbstractDelegationTokenSecretManager.class.getDeclaredField("currentTokens");
+        tokens.setAccessible(true);
+        ((Map<?, ?>) tokens.get(NameNodeAdapter.getDtSecretManager(cluster.getNamesystem()))).clear();
+        return "";
+      }
       case "allow-snapshots":
         cluster.getFileSystem().allowSnapshot(new Path(words[1]));
         return "";

@@ -88,3 +88,13 @@ test('the documentation has each property', () => {
   for (const name of [...Object.keys(hdfsProperties), ...hdfsIneffectiveProperties])
     expect(text).toContain(`\`${name}\``)
 })
+
+const keytab = Buffer.from([5, 2, 0]).toString('base64')
+test.each([
+  [{ kerberosPrincipal: 'mover' }, /kerberosKeytab is missing/],
+  [{ kerberosKeytab: keytab }, /kerberosPrincipal is missing/],
+  [{ kerberosPrincipal: 'mover', kerberosKeytab: keytab, user: 'hdfs' }, /user is given besides/],
+  [{ kerberosPrincipal: 'mover', kerberosKeytab: 'c2VjcmV0' }, /kerberosKeytab is no keytab/],
+])('%j is refused', (options, message) => {
+  expect(() => new HdfsDriver({ defaultFS: 'hdfs://one.example', ...options })).toThrow(message)
+})
