@@ -55,7 +55,8 @@ export async function inputOf(
 }
 
 /** Whether `@file` and `-` stand for the content of a file and of standard input. */
-export const mayBeElsewhere = ({ secret, kind }: Field): boolean => secret || kind === 'object'
+export const mayBeElsewhere = ({ secret, kind, schema }: Field): boolean =>
+  secret || kind === 'object' || schema.contentMediaType !== undefined
 
 async function fetchText(
   { schema }: Field,

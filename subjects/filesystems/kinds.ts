@@ -251,6 +251,15 @@ export const filesystemKinds = {
           description: 'Keytab with the keys of kerberosPrincipal: the contents of the file in base64',
         }),
       ),
+      caCertificate: Type.Optional(
+        Type.String({
+          minLength: 1,
+          maxLength: 65_536,
+          contentMediaType: 'application/x-pem-file',
+          description:
+            'Certificates (PEM) of the authorities of the cluster, in place of those that are trusted otherwise; over TLS only',
+        }),
+      ),
       additionalProperties: propertiesOption(hdfsProperties, {
         ineffective: hdfsIneffectiveProperties,
         families: hdfsPropertyFamilies,
@@ -258,7 +267,7 @@ export const filesystemKinds = {
       }),
     },
     secrets: ['kerberosKeytab'],
-    sent: { to: ['defaultFS', 'additionalProperties'], secrets: ['kerberosKeytab'] },
+    sent: { to: ['defaultFS', 'caCertificate', 'additionalProperties'], secrets: ['kerberosKeytab'] },
     /** Options that have other names on port 18080. */
     wireNames: { kerberosKeytab: 'kerberosKeyTab' },
   },

@@ -16,6 +16,8 @@ export interface JsonSchema {
   readonly const?: unknown
   /** `base64`: a text that stands for bytes, such as those of a file. */
   readonly contentEncoding?: string
+  /** Of a text that people have as a file. */
+  readonly contentMediaType?: string
 }
 
 /** A TypeBox schema as what it also is. */

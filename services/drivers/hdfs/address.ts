@@ -1,3 +1,4 @@
+import { X509Certificate } from 'node:crypto'
 import type { FilesystemOptions } from '../../../subjects/filesystems/kinds.ts'
 import type { hdfsProperties } from '../../../subjects/filesystems/hdfs-properties.ts'
 import { notAccepted } from '../../../subjects/kit/errors.ts'
@@ -20,6 +21,34 @@ const httpsPort = 9871
  * nameservice the properties have the addresses. Throws GantryError NOT_ACCEPTED for a property that is missing or wrong.
  */
 export function clusterAddress(
+  options: FilesystemOptions<'hdfs'>,
+  property: PropertyValues<typeof hdfsProperties>,
+): ClusterAddress {
+  const { authority, nameNodes } = addressesOf(options, property)
+  const { caCertificate } = options
+  if (caCertificate === undefined) return { authority, nameNodes }
+  if (nameNodes.some(({ secure }) => !secure))
+    throw notAccepted(
+      'caCertificate',
+      'is given, and nothing goes over TLS: use swebhdfs:// in defaultFS, or dfs.http.policy HTTPS_ONLY',
+    )
+  requireCertificates(caCertificate)
+  return { authority, nameNodes: nameNodes.map((node) => ({ ...node, authorities: caCertificate })) }
+}
+
+/** Node takes a text without a certificate, and then trusts nobody. */
+function requireCertificates(text: string): void {
+  const certificates = text.match(/-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g) ?? []
+  try {
+    for (const one of certificates) new X509Certificate(one)
+  } catch (cause) {
+    throw notAccepted('caCertificate', 'has a certificate that cannot be read: give it as PEM', cause)
+  }
+  if (certificates.length === 0)
+    throw notAccepted('caCertificate', 'has no certificate: give PEM with BEGIN CERTIFICATE')
+}
+
+function addressesOf(
   { defaultFS, additionalProperties = {} }: FilesystemOptions<'hdfs'>,
   property: PropertyValues<typeof hdfsProperties>,
 ): ClusterAddress {

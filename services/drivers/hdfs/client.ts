@@ -194,7 +194,7 @@ export class HdfsClient {
     if (scheme !== (endpoint.secure ? 'https' : 'http'))
       throw failed('unreachable', what(), 'the name node redirects to what is no data node')
     const node = {
-      secure: endpoint.secure,
+      ...endpoint,
       host: host.replaceAll(/[[\]]/g, '').toLowerCase(),
       port: Number(port),
     }

@@ -9,6 +9,8 @@ export interface StoreEndpoint {
   /** Without brackets or port. */
   readonly host: string
   readonly port: number
+  /** Certificates in PEM of the authorities that vouch for it, in place of those that Node trusts. */
+  readonly authorities?: string | undefined
 }
 
 /** An answer of a store, read to its end. */
@@ -67,7 +69,10 @@ export class Transport {
     this.#endpoint = endpoint
     this.#limits = limits
     const options = { keepAlive: true, maxSockets: limits.connections, scheduling: 'lifo' } as const
-    this.#agent = endpoint.secure ? new https.Agent(options) : new http.Agent(options)
+    const { secure, authorities: ca } = endpoint
+    this.#agent = secure
+      ? new https.Agent({ ...options, ...(ca !== undefined && { ca }) })
+      : new http.Agent(options)
     this.#request = endpoint.secure ? https.request : http.request
   }
 

@@ -117,7 +117,9 @@ kerberosTest('a cluster without Kerberos gives no tokens, and says so', async ()
     ...(kerberosKeytab !== undefined && { kerberosKeytab }),
     defaultFS: `webhdfs://localhost:${simple.nameNodes[0]?.split(':')[1]}`,
   })
-  expect(await messageOf(driver.probe(AbortSignal.timeout(60_000)))).toMatch(/a delegation token: the cluster gives none.*leave/)
+  expect(await messageOf(driver.probe(AbortSignal.timeout(60_000)))).toMatch(
+    /a delegation token: the cluster gives none.*leave/,
+  )
 })
 
 kerberosTest('with two name nodes: a token of one is one of the other, also after a failover', async () => {

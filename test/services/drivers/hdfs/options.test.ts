@@ -89,12 +89,16 @@ test('the documentation has each property', () => {
     expect(text).toContain(`\`${name}\``)
 })
 
+const noCertificate = '-----BEGIN CERTIFICATE-----\nc2VjcmV0\n-----END CERTIFICATE-----'
 const keytab = Buffer.from([5, 2, 0]).toString('base64')
 test.each([
   [{ kerberosPrincipal: 'mover' }, /kerberosKeytab is missing/],
   [{ kerberosKeytab: keytab }, /kerberosPrincipal is missing/],
   [{ kerberosPrincipal: 'mover', kerberosKeytab: keytab, user: 'hdfs' }, /user is given besides/],
   [{ kerberosPrincipal: 'mover', kerberosKeytab: 'c2VjcmV0' }, /kerberosKeytab is no keytab/],
+  [{ caCertificate: 'text' }, /caCertificate is given, and nothing goes over TLS/],
+  [{ caCertificate: 'text', defaultFS: 'swebhdfs://one.example' }, /caCertificate has no certificate/],
+  [{ caCertificate: noCertificate, defaultFS: 'swebhdfs://one.example' }, /cannot be read: give it as PEM/],
 ])('%j is refused', (options, message) => {
   expect(() => new HdfsDriver({ defaultFS: 'hdfs://one.example', ...options })).toThrow(message)
 })
