@@ -263,6 +263,7 @@ export const filesystemKinds = {
       additionalProperties: propertiesOption(hdfsProperties, {
         ineffective: hdfsIneffectiveProperties,
         families: hdfsPropertyFamilies,
+        areInSiteFiles: true,
         guide: 'docs/HDFS.md',
       }),
     },

@@ -1,4 +1,4 @@
-import { walkXml } from '../http/xml.ts'
+import { walkXml } from '../../../broker/common/xml.ts'
 
 /** One blob of a listing. */
 export interface ListedBlob {

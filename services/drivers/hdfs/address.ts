@@ -12,6 +12,8 @@ export interface ClusterAddress {
   readonly nameNodes: readonly StoreEndpoint[]
 }
 
+const everywhere = '0.0.0.0'
+
 /** Ports of the web server of a name node since Hadoop 3. */
 const httpPort = 9870
 const httpsPort = 9871
@@ -69,7 +71,12 @@ function addressesOf(
     return { authority, nameNodes }
   }
   const text = property(secure ? 'dfs.namenode.https-address' : 'dfs.namenode.http-address')
-  if (text !== '') return { authority: host, nameNodes: [endpointOf(key, { [key]: text }, secure)] }
+  if (text !== '') {
+    const node = endpointOf(key, { [key]: text }, secure)
+    // In the configuration of a name node it is where that listens, which may be everywhere.
+    const nameNodes = [node.host === everywhere ? { ...node, host } : node]
+    return { authority: host, nameNodes }
+  }
   const isWeb = scheme !== 'hdfs'
   return {
     authority: isWeb ? authority : host,

@@ -1,4 +1,4 @@
-import { walkXml } from '../http/xml.ts'
+import { walkXml } from '../../../broker/common/xml.ts'
 
 /** One object of a listing. */
 export interface ListedObject {

@@ -32,6 +32,7 @@ test.each([
     { 'dfs.namenode.http-address': 'web.example:50070' },
     ['http://web.example:50070'],
   ],
+  ['hdfs://one.example:8020', { 'dfs.namenode.http-address': '0.0.0.0:9870' }, ['http://one.example:9870']],
   ['webhdfs://one.example:14000', {}, ['http://one.example:14000']],
   ['swebhdfs://one.example:14000', {}, ['https://one.example:14000']],
   ['hdfs://lake', pair, ['http://one.example:9870', 'http://two.example:50070']],
