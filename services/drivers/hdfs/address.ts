@@ -40,14 +40,14 @@ export function clusterAddress(
 
 /** Node takes a text without a certificate, and then trusts nobody. */
 function requireCertificates(text: string): void {
-  const certificates = text.match(/-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g) ?? []
+  const found = text.match(/-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g) ?? []
+  if (found.length === 0)
+    throw notAccepted('caCertificate', 'has no certificate: give PEM with BEGIN CERTIFICATE')
   try {
-    for (const one of certificates) new X509Certificate(one)
+    found.map((one) => new X509Certificate(one))
   } catch (cause) {
     throw notAccepted('caCertificate', 'has a certificate that cannot be read: give it as PEM', cause)
   }
-  if (certificates.length === 0)
-    throw notAccepted('caCertificate', 'has no certificate: give PEM with BEGIN CERTIFICATE')
 }
 
 function addressesOf(
