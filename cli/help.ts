@@ -4,7 +4,7 @@ import { defaultHome, homeVariable, product, tokenVariable } from '../subjects/k
 import { exitCodes } from './exit-codes.ts'
 import { type Field, type Shape, typed } from './output/shape.ts'
 import { printable } from './output/terminal.ts'
-import { mayBeElsewhere } from './output/values.ts'
+import { mayBeElsewhere, takesSiteFiles } from './output/values.ts'
 
 /** What stands for the value in help: `<key=value>`. */
 export function placeholder({ kind, flag, schema }: Field): string {
@@ -28,6 +28,7 @@ export function explanation(field: Field): string {
   const notes = [
     ...(kind === 'list' || kind === 'record' ? ['may be repeated'] : []),
     ...(field.lines ? ['or @file with one a line, as find prints them'] : []),
+    ...(takesSiteFiles(field) ? ['or @file with those of core-site.xml or hdfs-site.xml'] : []),
     ...(mayBeElsewhere(field) ? ['or @file, or - for stdin'] : []),
     ...(field.secret ? ['both keep it out of the process list'] : []),
   ]

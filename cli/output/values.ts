@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import type { Contract } from '../../subjects/kit/contract.ts'
 import type { FieldText } from '../../subjects/kit/coerce.ts'
+import { siteMediaType } from '../../subjects/filesystems/properties.ts'
 import { GantryError } from '../../subjects/kit/errors.ts'
 import { pathLines } from './path-lines.ts'
 import { type Field, type Shape, typed } from './shape.ts'
@@ -11,6 +12,8 @@ export interface ValueSources {
   /** Folder that relative paths start from. */
   readonly cwd: string
   readonly readStdin: () => Promise<string>
+  /** Where notes go that are no result. */
+  readonly terminal: { readonly err: (text: string) => void }
 }
 
 /** A secret or a JSON object is small; somebody named the wrong file. */
@@ -38,10 +41,12 @@ export async function inputOf(
       stdinTakenBy = name
     }
     const itsText = mayBeElsewhere(field)
-      ? await fetchText(name, text, sources)
+      ? await fetchText(field, name, text, sources)
       : field.lines
         ? fetchLines(name, text, sources)
-        : text
+        : takesSiteFiles(field)
+          ? await fetchProperties(field, name, text, sources)
+          : text
     if (field.kind === 'object') checkJson(name, itsText)
     texts[field.name] = itsText
   }
@@ -55,9 +60,11 @@ export async function inputOf(
 }
 
 /** Whether `@file` and `-` stand for the content of a file and of standard input. */
-export const mayBeElsewhere = ({ secret, kind }: Field): boolean => secret || kind === 'object'
+export const mayBeElsewhere = ({ secret, kind, schema }: Field): boolean =>
+  secret || kind === 'object' || (kind === 'text' && schema.contentMediaType !== undefined)
 
 async function fetchText(
+  { schema }: Field,
   name: string,
   text: FieldText,
   { cwd, readStdin }: ValueSources,
@@ -66,7 +73,8 @@ async function fetchText(
   if (text === '-') return contentOf(name, 'stdin', await readStdin())
   if (!text.startsWith('@')) return text
   const path = resolve(cwd, text.slice(1))
-  return contentOf(name, path, readFile(name, path))
+  const encoding = schema.contentEncoding === 'base64' ? 'base64' : 'utf8'
+  return contentOf(name, path, readBytes(name, path).toString(encoding))
 }
 
 /** Several paths as JSON, so that none is divided at its commas; those of files as they are there. */
@@ -76,12 +84,47 @@ function fetchLines(name: string, text: FieldText, { cwd }: ValueSources): Field
   return JSON.stringify(given.flatMap((one) => (one.startsWith('@') ? linesOf(name, cwd, one) : [one])))
 }
 
+/** Whether `@file` stands for the properties in a file of Hadoop's configuration: those alone are known by name. */
+export const takesSiteFiles = ({ kind, schema }: Field): boolean =>
+  kind === 'record' && schema.contentMediaType === siteMediaType
+
+/** Properties one by one and those of files as one JSON object; of a name that is given twice the last one counts. */
+async function fetchProperties(
+  { schema }: Field,
+  name: string,
+  text: FieldText,
+  { cwd, terminal }: ValueSources,
+): Promise<FieldText> {
+  const given = typeof text === 'string' ? [text] : text
+  if (!given.some((one) => one.startsWith('@'))) return text
+  const { sitePropertiesIn } = await import('./site-files.ts')
+  const patterns = Object.keys(schema.patternProperties ?? {}).map((pattern) => new RegExp(pattern, 'u'))
+  const entries = given.flatMap((one): [string, string][] => {
+    if (!one.startsWith('@')) {
+      const [key = '', ...value] = one.split('=')
+      return [[key, value.join('=')]]
+    }
+    const path = resolve(cwd, one.slice(1))
+    const bytes = readBytes(name, path)
+    if (bytes.length > maxFileBytes) throw tooLong(name, path)
+    try {
+      const { taken, left } = sitePropertiesIn(bytes, (key) => patterns.some((pattern) => pattern.test(key)))
+      if (left > 0) terminal.err(`${path}: ${left} properties that have no effect here are left out\n`)
+      return Object.entries(taken)
+    } catch (cause) {
+      const problem = cause instanceof Error ? cause.message : String(cause)
+      throw new GantryError('INVALID_INPUT', `${name}: ${path} is no configuration of Hadoop: ${problem}`, {
+        cause,
+      })
+    }
+  })
+  return JSON.stringify(Object.fromEntries(entries))
+}
+
 function linesOf(name: string, cwd: string, text: string): string[] {
   const path = resolve(cwd, text.slice(1))
   return pathLines(name, path, readBytes(name, path))
 }
-
-const readFile = (name: string, path: string): string => readBytes(name, path).toString()
 
 function readBytes(name: string, path: string): Buffer {
   try {
@@ -113,10 +156,11 @@ function requireRecord(name: string, value: unknown): void {
 
 /** Without the line break that editors and `echo` put at the end. */
 function contentOf(name: string, where: string, text: string): string {
-  if (text.length > maxFileBytes) {
-    throw new GantryError('INVALID_INPUT', `${name}: ${where} is longer than ${maxFileBytes} bytes`)
-  }
+  if (text.length > maxFileBytes) throw tooLong(name, where)
   const content = text.replace(/\r?\n$/, '')
   if (content === '') throw new GantryError('INVALID_INPUT', `${name}: ${where} is empty`)
   return content
 }
+
+const tooLong = (name: string, where: string): GantryError =>
+  new GantryError('INVALID_INPUT', `${name}: ${where} is longer than ${maxFileBytes} bytes`)

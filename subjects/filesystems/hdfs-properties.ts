@@ -106,6 +106,13 @@ export const hdfsProperties = {
     means: 'the name of a user',
     default: '',
   },
+  'dfs.web.authentication.kerberos.principal': {
+    meaning:
+      'Principal of the web servers of the name nodes, _HOST in place of their names; without it, or with *, HTTP/_HOST in the realm that krb5.conf of this host says',
+    pattern: '^(?:\\*|HTTP/[A-Za-z0-9._-]{1,255}@[A-Za-z0-9.-]{1,255})$',
+    means: 'a principal with its realm, such as HTTP/_HOST@EXAMPLE.COM',
+    default: '',
+  },
 } as const satisfies Properties
 
 /** Properties whose names have that of a nameservice in them, as regular expressions: where the name nodes of it are. */

@@ -337,13 +337,44 @@ export const filesystemKinds = {
             'User as whom all is done, in a cluster that believes whoever asks (simple authentication); default hdfs',
         }),
       ),
+      kerberosPrincipal: Type.Optional(
+        Type.String({
+          ...form(
+            '^[A-Za-z0-9._-]{1,128}(?:/[A-Za-z0-9._-]{1,255})?(?:@[A-Za-z0-9.-]{1,255})?$',
+            'a principal of Kerberos, such as mover@EXAMPLE.COM or mover/host.example@EXAMPLE.COM',
+          ),
+          description:
+            'Principal as whom all is done, in a cluster with Kerberos; without a realm in the one of the host where Gantry runs. Needs kerberosKeytab',
+        }),
+      ),
+      kerberosKeytab: Type.Optional(
+        Type.String({
+          maxLength: 16_384,
+          ...form('^[A-Za-z0-9+/\\s]*={0,2}\\s*$', 'base64'),
+          contentEncoding: 'base64',
+          description: 'Keytab with the keys of kerberosPrincipal: the contents of the file in base64',
+        }),
+      ),
+      caCertificate: Type.Optional(
+        Type.String({
+          minLength: 1,
+          maxLength: 65_536,
+          contentMediaType: 'application/x-pem-file',
+          description:
+            'Certificates (PEM) of the authorities of the cluster, in place of those that are trusted otherwise; over TLS only',
+        }),
+      ),
       additionalProperties: propertiesOption(hdfsProperties, {
         ineffective: hdfsIneffectiveProperties,
         families: hdfsPropertyFamilies,
+        areInSiteFiles: true,
         guide: 'docs/HDFS.md',
       }),
     },
-    secrets: [],
+    secrets: ['kerberosKeytab'],
+    sent: { to: ['defaultFS', 'caCertificate', 'additionalProperties'], secrets: ['kerberosKeytab'] },
+    /** Options that have other names on port 18080. */
+    wireNames: { kerberosKeytab: 'kerberosKeyTab' },
   },
   gcs: {
     path: 'gcs',

@@ -15,7 +15,12 @@ const maxValueLength = 1_000
 /** Properties of a family that a filesystem can have: name nodes of a nameservice are two to five. */
 const maxOfFamily = 10
 
+/** Of properties that people have in files of Hadoop's configuration (`hdfs-site.xml`). */
+export const siteMediaType = 'application/xml'
+
 export interface FurtherProperties {
+  /** People have them in files of Hadoop's configuration. */
+  readonly areInSiteFiles?: true
   /** Names that people have in their configuration, and that change nothing here. */
   readonly ineffective?: readonly string[]
   /** Regular expressions of names that have a name of the user's in them. */
@@ -30,7 +35,7 @@ export interface FurtherProperties {
  */
 export const propertiesOption = (
   honoured: Properties,
-  { ineffective = [], families = [], guide }: FurtherProperties = {},
+  { ineffective = [], families = [], guide, areInSiteFiles }: FurtherProperties = {},
 ) => {
   const names = [...Object.keys(honoured), ...ineffective].map((name) => name.replaceAll('.', '\\.'))
   const areNumbers = guide === undefined
@@ -48,6 +53,7 @@ export const propertiesOption = (
       {
         maxProperties: names.length + families.length * maxOfFamily,
         additionalProperties: false,
+        ...(areInSiteFiles && { contentMediaType: siteMediaType }),
         description: `Further properties by name: ${guide === undefined ? 'whole numbers' : `see ${guide}`}`,
       },
     ),

@@ -14,6 +14,10 @@ export interface JsonSchema {
   readonly oneOf?: readonly JsonSchema[]
   readonly enum?: readonly unknown[]
   readonly const?: unknown
+  /** `base64`: a text that stands for bytes, such as those of a file. */
+  readonly contentEncoding?: string
+  /** Of a text that people have as a file. */
+  readonly contentMediaType?: string
 }
 
 /** A TypeBox schema as what it also is. */

@@ -18,7 +18,11 @@ import { testTerminal } from './support.ts'
 const cwd = mkdtempSync(join(tmpdir(), 'gantry-mapping-'))
 writeFileSync(join(cwd, 'key.json'), '{}')
 afterAll(() => rmSync(cwd, { recursive: true }))
-const sources = { cwd, readStdin: () => Promise.reject(new Error('nobody asked for stdin')) }
+const sources = {
+  cwd,
+  terminal: { err: () => undefined },
+  readStdin: () => Promise.reject(new Error('nobody asked for stdin')),
+}
 
 /** The input that the command line of a contract stands for. */
 async function inputOfLine(args: readonly string[]): Promise<{ contract: Contract; input: object }> {
@@ -66,7 +70,7 @@ test.for(cases)('%s: its example is right', async ([, contract]) => {
 
 test.for(cases)('%s: its flags are its own', ([, contract]) => {
   const { flags } = shapeOf(contract)
-  const taken = createProgram(createContext({ env: {}, terminal: testTerminal(), ...sources })).options
+  const taken = createProgram(createContext({ ...sources, env: {}, terminal: testTerminal() })).options
   const names = [...flags.map(({ flag }) => `--${flag}`), ...taken.map(({ long }) => long), '--help']
   expect(names).toEqual([...new Set(names)])
 })

@@ -1,12 +1,14 @@
-import { spawn } from 'node:child_process'
+import { execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtempSync, rmSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { HdfsDriver } from '../../services/drivers/hdfs/hdfs.ts'
 import type { Side } from '../../services/drivers/contract/kind.ts'
 import type { FilesystemOptions } from '../../subjects/filesystems/kinds.ts'
+import { makeCertificates } from './certificates.ts'
+import { type Kdc, keytabText, servers, web } from './hdfs-kdc.ts'
 import { whyMissing } from './provide.ts'
 import { testUnless } from './unless.ts'
 
@@ -35,20 +37,23 @@ const user = process.env['USER'] ?? 'root'
 
 /**
  * @param settings of Hadoop, and of `Cluster.java`
- * @param classes its class path
+ * @param kdc with it the cluster believes those alone whom that knows
  */
-export async function startHdfs(
-  settings: Record<string, string> = {},
-  classes = classPath,
-): Promise<HdfsCluster> {
+export async function startHdfs(settings: Record<string, string> = {}, kdc?: Kdc): Promise<HdfsCluster> {
   const folder = mkdtempSync(join(tmpdir(), 'gantry-hdfs-'))
-  const all = { folder, ...settings }
+  const isSecure = settings['dfs.http.policy'] === 'HTTPS_ONLY'
+  const ca = isSecure ? readFileSync(serverKeys(folder), 'utf8') : undefined
+  const keytab = kdc?.keytab(servers, web)
+  const secured = { principal: servers, web, keytab: keytab ?? '', 'dfs.http.policy': 'HTTP_ONLY' }
+  const all = { folder, starter: user, ...(keytab !== undefined && secured), ...settings }
   const child = spawn(
     'java',
     [
       '-Xmx768m',
+      ...(kdc === undefined ? [] : [`-Djava.security.krb5.conf=${kdc.config}`]),
       '-cp',
-      classes!,
+      // With what else the test has put there.
+      `${folder}:${classPath}`,
       'Cluster',
       ...Object.entries(all).map(([name, value]) => `${name}=${value}`),
     ],
@@ -79,8 +84,12 @@ export async function startHdfs(
   return {
     nameNodes,
     options: (properties = {}) => ({
-      defaultFS: nameNodes.length === 1 ? `webhdfs://${nameNodes[0]}` : 'hdfs://pair',
-      user,
+      defaultFS:
+        nameNodes.length === 1 ? `${isSecure ? 'swebhdfs' : 'webhdfs'}://${nameNodes[0]}` : 'hdfs://pair',
+      ...(ca !== undefined && { caCertificate: ca }),
+      ...(keytab === undefined
+        ? { user }
+        : { kerberosPrincipal: servers, kerberosKeytab: keytabText(keytab) }),
       additionalProperties: {
         'dfs.blocksize': String(1024 * 1024),
         ...(nameNodes.length > 1 && {
@@ -106,6 +115,20 @@ export async function startHdfs(
       rmSync(folder, { recursive: true, force: true })
     },
   }
+}
+
+/** Keys of the servers where Hadoop looks for them, in the class path. @returns path of the authority's certificate */
+function serverKeys(folder: string): string {
+  const { ca, certificate, key } = makeCertificates(folder)
+  const [store, password] = [join(folder, 'keys.p12'), 'of-these-tests']
+  const files = ['-in', certificate, '-inkey', key, '-out', store]
+  execFileSync('openssl', ['pkcs12', '-export', ...files, '-passout', `pass:${password}`], { stdio: 'pipe' })
+  const settings = { location: store, password, keypassword: password }
+  const lines = Object.entries(settings).map(
+    ([name, value]) => `<property><name>ssl.server.keystore.${name}</name><value>${value}</value></property>`,
+  )
+  writeFileSync(join(folder, 'ssl-server.xml'), `<configuration>${lines.join('')}</configuration>`)
+  return ca
 }
 
 /** A driver that is closed with its scope. */

@@ -1,4 +1,4 @@
-import { Type } from 'typebox'
+import { type TSchema, Type } from 'typebox'
 import type { Contract, Output } from '../../../subjects/kit/contract.ts'
 import { fieldsOf } from '../../../subjects/kit/json-schema.ts'
 import { filesystems, kinds, removalSeconds } from '../../../subjects/filesystems/filesystems.ts'
@@ -78,14 +78,31 @@ function keyFilesOf(kind: FilesystemKind) {
   }))
 }
 
-const changing = (contract: Contract, own: string) => ({
-  query: [own],
-  fields: { additionalProperties: Properties },
-  without: ['otherProperties'],
-  request: dividing(contract),
-  errors,
-  ineffective,
-})
+function changing(contract: Contract, kind: FilesystemKind, own: string) {
+  const its = filesystemKinds[kind]
+  const renamed: readonly (readonly [string, string])[] = Object.entries(
+    'wireNames' in its ? its.wireNames : {},
+  )
+  const divide = dividing(contract)
+  return {
+    query: [own],
+    fields: { additionalProperties: Properties },
+    bodyFields: Object.fromEntries(
+      renamed.map(([option, name]) => [name, fieldsOf(contract.input)[option] as TSchema]),
+    ),
+    without: ['otherProperties', ...renamed.map(([option]) => option)],
+    request: (wire: Wire, warn: Warn) => {
+      const named: Record<string, unknown> = { ...wire }
+      for (const [option, name] of renamed) {
+        if (named[name] !== undefined) named[option] = named[name]
+        delete named[name]
+      }
+      return divide(named, warn)
+    },
+    errors,
+    ineffective,
+  }
+}
 
 const ofRole = ({ role, collection, own, others }: (typeof roles)[number]): Operation[] => {
   const bind = { role }
@@ -116,7 +133,7 @@ const ofRole = ({ role, collection, own, others }: (typeof roles)[number]): Oper
       ]
       const files = keyFilesOf(kind)
       const plain = verbs.map(({ calls, method, status }) => {
-        const common = changing(calls, own)
+        const common = changing(calls, kind, own)
         const notRead = Object.fromEntries(
           files.map(({ name, field }) => [
             field,
@@ -128,7 +145,7 @@ const ofRole = ({ role, collection, own, others }: (typeof roles)[number]): Oper
       })
       const withFile = files.flatMap(({ option, name, encoding, field }) =>
         verbs.map(({ calls, method, status }) => {
-          const { request, without, ...common } = changing(calls, own)
+          const { request, without, bodyFields, ...common } = changing(calls, kind, own)
           return operation(calls, method, `${at}/keyfiles/${name}/{fileSystemId}`, {
             ...common,
             bind,
@@ -137,7 +154,10 @@ const ofRole = ({ role, collection, own, others }: (typeof roles)[number]): Oper
             sends: 'multipart/form-data',
             variant: `${name}-key-file`,
             without: [...without, ...files.map((file) => file.option)],
-            bodyFields: { [field]: Type.String({ format: 'binary', description: 'The key file' }) },
+            bodyFields: {
+              ...bodyFields,
+              [field]: Type.String({ format: 'binary', description: 'The key file' }),
+            },
             request: ({ [field]: key, ...wire }, warn) =>
               request(
                 { ...wire, ...(typeof key === 'string' && { [option]: inEncoding(key, encoding) }) },

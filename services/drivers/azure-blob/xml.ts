@@ -1,5 +1,5 @@
 import { type Access, noAccess } from './attributes.ts'
-import { walkXml } from '../http/xml.ts'
+import { walkXml } from '../../../broker/common/xml.ts'
 
 /** One blob of a listing. */
 export interface ListedBlob {

@@ -1,3 +1,4 @@
+import { X509Certificate } from 'node:crypto'
 import type { FilesystemOptions } from '../../../subjects/filesystems/kinds.ts'
 import type { hdfsProperties } from '../../../subjects/filesystems/hdfs-properties.ts'
 import { notAccepted } from '../../../subjects/kit/errors.ts'
@@ -11,6 +12,8 @@ export interface ClusterAddress {
   readonly nameNodes: readonly StoreEndpoint[]
 }
 
+const everywhere = '0.0.0.0'
+
 /** Ports of the web server of a name node since Hadoop 3. */
 const httpPort = 9870
 const httpsPort = 9871
@@ -20,6 +23,34 @@ const httpsPort = 9871
  * nameservice the properties have the addresses. Throws GantryError NOT_ACCEPTED for a property that is missing or wrong.
  */
 export function clusterAddress(
+  options: FilesystemOptions<'hdfs'>,
+  property: PropertyValues<typeof hdfsProperties>,
+): ClusterAddress {
+  const { authority, nameNodes } = addressesOf(options, property)
+  const { caCertificate } = options
+  if (caCertificate === undefined) return { authority, nameNodes }
+  if (nameNodes.some(({ secure }) => !secure))
+    throw notAccepted(
+      'caCertificate',
+      'is given, and nothing goes over TLS: use swebhdfs:// in defaultFS, or dfs.http.policy HTTPS_ONLY',
+    )
+  requireCertificates(caCertificate)
+  return { authority, nameNodes: nameNodes.map((node) => ({ ...node, authorities: caCertificate })) }
+}
+
+/** Node takes a text without a certificate, and then trusts nobody. */
+function requireCertificates(text: string): void {
+  const found = text.match(/-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g) ?? []
+  if (found.length === 0)
+    throw notAccepted('caCertificate', 'has no certificate: give PEM with BEGIN CERTIFICATE')
+  try {
+    found.map((one) => new X509Certificate(one))
+  } catch (cause) {
+    throw notAccepted('caCertificate', 'has a certificate that cannot be read: give it as PEM', cause)
+  }
+}
+
+function addressesOf(
   { defaultFS, additionalProperties = {} }: FilesystemOptions<'hdfs'>,
   property: PropertyValues<typeof hdfsProperties>,
 ): ClusterAddress {
@@ -40,7 +71,12 @@ export function clusterAddress(
     return { authority, nameNodes }
   }
   const text = property(secure ? 'dfs.namenode.https-address' : 'dfs.namenode.http-address')
-  if (text !== '') return { authority: host, nameNodes: [endpointOf(key, { [key]: text }, secure)] }
+  if (text !== '') {
+    const node = endpointOf(key, { [key]: text }, secure)
+    // In the configuration of a name node it is where that listens, which may be everywhere.
+    const nameNodes = [node.host === everywhere ? { ...node, host } : node]
+    return { authority: host, nameNodes }
+  }
   const isWeb = scheme !== 'hdfs'
   return {
     authority: isWeb ? authority : host,

@@ -2,7 +2,8 @@ import { type PartBody, piecesOf, type StorePath } from '../contract/driver.ts'
 import { type Asked, request, type RetryLimits, type Service } from '../http/requests.ts'
 import type { StoreAddress } from '../http/store-address.ts'
 import { type StoreAnswer, type StoreEndpoint, Transport, type TransportLimits } from '../http/transport.ts'
-import { failed, type HdfsAnswer, hdfsService, isOfStandby } from './errors.ts'
+import { failed, type HdfsAnswer, hdfsService, isOfStandby, isTokenRefused } from './errors.ts'
+import { DelegationTokens, type Validity } from './kerberos/delegation-tokens.ts'
 
 export type What = () => string
 
@@ -17,10 +18,26 @@ export interface HdfsRequest extends Asked {
   readonly into?: Buffer
   /** Exceptions that are answers to the caller. */
   readonly accept?: readonly string[]
+  /** Who asks, where that is not said as in all other requests: by a ticket of Kerberos, or by a token that is to go. */
+  readonly as?: 'ticket' | { readonly delegation: string }
 }
 
-/** Whoever asks, as parameters of each request. */
-export type Identity = Readonly<Record<string, string>>
+/** Whoever asks. */
+export interface Identity {
+  /** Parameters of each request that comes without a token. */
+  readonly parameters: Readonly<Record<string, string>>
+  /**
+   * A ticket for a name node, as HTTP has it in base64: with it tokens are got. Without it the cluster believes the parameters.
+   * Rejects with a StoreError.
+   */
+  readonly negotiate?: ((endpoint: StoreEndpoint) => Promise<string>) | undefined
+}
+
+/** Of dates in HTTP, as `Sun, 06 Nov 1994 08:49:37 GMT`. */
+const dateLength = 29
+
+/** Longest wait for a cluster to hear that a token is not used any more. */
+const farewellMs = 2_000
 
 /** Data nodes that connections are kept to, the one that was not used for the longest time goes first. */
 const maxDataNodes = 512
@@ -37,6 +54,7 @@ export class HdfsClient {
   readonly #nameNodes: readonly { readonly endpoint: StoreEndpoint; readonly transport: Transport }[]
   readonly #dataNodes = new Map<string, Transport>()
   readonly #identity: Identity
+  readonly #tokens: DelegationTokens | undefined
   readonly #limits: TransportLimits & RetryLimits
   readonly #service: Service<HdfsAnswer>
   readonly #addressOf: ((endpoint: StoreEndpoint) => StoreAddress) | undefined
@@ -54,7 +72,8 @@ export class HdfsClient {
     this.#limits = limits
     this.#addressOf = addressOf
     this.#nameNodes = nameNodes.map((endpoint) => ({ endpoint, transport: this.#transportTo(endpoint) }))
-    this.#service = hdfsService(nameNodes[0]?.host ?? '')
+    this.#service = hdfsService(nameNodes[0]?.host ?? '', identity.negotiate !== undefined)
+    this.#tokens = identity.negotiate && new DelegationTokens(this.#tokenService())
   }
 
   /** See `requests.ts`: an answer is for the caller if it is a success, or its exception is accepted. */
@@ -73,20 +92,75 @@ export class HdfsClient {
     return value
   }
 
-  close(): void {
+  async close(): Promise<void> {
+    await this.#tokens?.close()
     for (const { transport } of this.#nameNodes) transport.close()
     for (const transport of this.#dataNodes.values()) transport.close()
   }
 
-  /** One try at each name node, beginning with the one that answered last. */
+  /** What concerns tokens is about the root, and asked with a ticket. */
+  #tokenService() {
+    const asked = { method: 'PUT', path: Buffer.alloc(0), as: 'ticket' } as const
+    return {
+      get: (wanting: Pick<HdfsRequest, 'retries' | 'isProbe'>) => {
+        const what = () => 'a delegation token'
+        return this.json({ ...asked, ...wanting, method: 'GET', op: 'GETDELEGATIONTOKEN', what }, (json) => {
+          const given = field(json, 'Token')
+          if (given === null)
+            throw failed(
+              'unsupported',
+              what(),
+              'the cluster gives none, as it has no Kerberos; leave kerberosPrincipal and kerberosKeytab out',
+            )
+          const token = field(given, 'urlString')
+          return typeof token === 'string' && /^[A-Za-z0-9_-]{1,8192}$/.test(token) ? token : undefined
+        })
+      },
+      renew: async (token: string, wanting: Pick<HdfsRequest, 'retries' | 'isProbe'>): Promise<Validity> => {
+        const what = () => 'renewing the delegation token'
+        const renewing = { ...asked, ...wanting, op: 'RENEWDELEGATIONTOKEN', params: { token }, what }
+        const answer = await this.request(renewing)
+        const untilMs = field(answer.json, 'long')
+        if (typeof untilMs !== 'number' || !Number.isSafeInteger(untilMs))
+          throw this.#service.foreignAnswer(what(), answer)
+        // Name nodes say it twice in one answer.
+        const clockMs = Date.parse(answer.headers.date?.slice(0, dateLength) ?? '')
+        return { untilMs, leftMs: untilMs - (Number.isNaN(clockMs) ? Date.now() : clockMs) }
+      },
+      cancel: (token: string) =>
+        this.request({
+          ...asked,
+          as: { delegation: token },
+          op: 'CANCELDELEGATIONTOKEN',
+          params: { token },
+          what: () => 'cancelling the delegation token',
+          retries: 0,
+          signal: AbortSignal.timeout(farewellMs),
+        }),
+    }
+  }
+
+  /** One try, and another with another token where the cluster does not take the one that there is. */
   async #exchange(asked: HdfsRequest): Promise<HdfsAnswer> {
+    if (typeof asked.as === 'object') return this.#exchangeAs(asked, asked.as)
+    if (this.#tokens === undefined || asked.as === 'ticket')
+      return this.#exchangeAs(asked, this.#identity.parameters)
+    const delegation = await this.#tokens.current(asked)
+    const answer = await this.#exchangeAs(asked, { delegation })
+    if (!isTokenRefused(answer)) return answer
+    await this.#tokens.forget(delegation)
+    return this.#exchangeAs(asked, { delegation: await this.#tokens.current(asked) })
+  }
+
+  /** One try at each name node, beginning with the one that answered last. */
+  async #exchangeAs(asked: HdfsRequest, who: Identity['parameters']): Promise<HdfsAnswer> {
     const count = this.#nameNodes.length
     const first = this.#active
     for (let turn = 0; ; turn++) {
       const index = (first + turn) % count
       const isLast = turn === count - 1
       try {
-        const answer = await this.#ask(this.#nameNodes[index]!, asked)
+        const answer = await this.#ask(this.#nameNodes[index]!, asked, who)
         if (!isOfStandby(answer)) this.#active = index
         if (!isOfStandby(answer) || isLast) return answer
       } catch (error) {
@@ -97,16 +171,20 @@ export class HdfsClient {
 
   async #ask(
     { endpoint, transport }: { readonly endpoint: StoreEndpoint; readonly transport: Transport },
-    { method, op, path, params, body, into, signal, what }: HdfsRequest,
+    { method, op, path, params, body, into, signal, what, as }: HdfsRequest,
+    who: Identity['parameters'],
   ): Promise<HdfsAnswer> {
-    const query = new URLSearchParams({ op, ...this.#identity, ...params }).toString()
+    const query = new URLSearchParams({ op, ...who, ...params }).toString()
+    const ticket = as === 'ticket' ? await this.#identity.negotiate?.(endpoint) : undefined
+    const headers = headersOf(endpoint)
+    if (ticket !== undefined) headers.push('authorization', `Negotiate ${ticket}`)
     const segments =
       path.length === 0 ? '' : path.toString('utf8').split('/').map(encodeURIComponent).join('/')
     const place = `/webhdfs/v1/${segments}`
     const answer = await transport.exchange({
       method,
       target: `${place}?${query}`,
-      headers: headersOf(endpoint),
+      headers,
       into,
       signal,
     })
@@ -116,7 +194,7 @@ export class HdfsClient {
     if (scheme !== (endpoint.secure ? 'https' : 'http'))
       throw failed('unreachable', what(), 'the name node redirects to what is no data node')
     const node = {
-      secure: endpoint.secure,
+      ...endpoint,
       host: host.replaceAll(/[[\]]/g, '').toLowerCase(),
       port: Number(port),
     }

@@ -1,4 +1,4 @@
-import type { FailureClass, StoreError } from '../contract/driver.ts'
+import type { FailureClass } from '../contract/driver.ts'
 import { failuresWith, type Fixes } from '../http/failures.ts'
 import { retryAfterMs, type Service } from '../http/requests.ts'
 import type { StoreAnswer } from '../http/transport.ts'
@@ -54,7 +54,8 @@ const failureOfStatus: Readonly<Record<number, FailureClass>> = {
 }
 
 const fixes: Fixes = {
-  refused: "check user, the cluster's authentication and this machine's clock",
+  refused:
+    "check user, or kerberosPrincipal and kerberosKeytab, the cluster's authentication and this machine's clock",
   permission: 'give the user the right, in the folders above too, or use the superuser of the cluster',
   unreachable:
     'check defaultFS, the addresses of the name nodes, network, and whether the cluster is in safe mode',
@@ -76,35 +77,50 @@ export function failureOf({ status, exception, message }: HdfsAnswer): FailureCl
   return known ?? failureOfStatus[status] ?? (status >= 500 || exception === undefined ? 'unreachable' : 'io')
 }
 
+/** Whether another token may be taken: this one has ended, was cancelled, or is of before the name nodes were made anew. */
+export const isTokenRefused = (answer: HdfsAnswer): boolean =>
+  !isOfStandby(answer) && (isOfFilter(answer) || failureOf(answer) === 'refused')
+
 /** Whether another name node of the cluster may answer it: this one is not the active one, or is about to become it. */
 export const isOfStandby = ({ exception }: HdfsAnswer): boolean =>
   exception === 'StandbyException' ||
   exception === 'RetriableException' ||
   exception === 'ObserverRetryOnActiveException'
 
-/** The error of an answer. `what` names operation and object, such as `put of /a.txt to cluster example`. */
-export function answerError(what: string, answer: HdfsAnswer): StoreError {
-  const { status, exception, message } = answer
-  const said =
-    exception === undefined ? `${status} without an exception of Hadoop` : `${exception}: ${message}`
-  return failed(failureOf(answer), what, said, { retryAfterMs: retryAfterMs(answer) })
+/**
+ * The filter in front of a cluster with Kerberos, which answers before the cluster does and has no JSON: it takes back the
+ * cookie of whoever it does not know.
+ */
+const isOfFilter = ({ exception, headers }: HdfsAnswer): boolean =>
+  exception === undefined && headers['set-cookie']?.some((one) => one.startsWith('hadoop.auth=')) === true
+
+/** Name nodes and data nodes answer with JSON, with bytes, or with nothing; proxies and sign-in pages with HTML. */
+const isOfService = (answer: HdfsAnswer): boolean => {
+  const { status, json, exception, headers, body } = answer
+  if (json !== undefined || exception !== undefined) return true
+  if (status === 401 || status === 403) return isOfFilter(answer)
+  const isBytes = headers['content-type']?.startsWith('application/octet-stream') === true
+  return status < 300 && (body.length === 0 || isBytes)
 }
 
-/**
- * Name nodes and data nodes answer with JSON, with bytes, or with nothing; proxies and sign-in pages with HTML. 401 comes from
- * the filter in front of them, which has no JSON.
- */
-const isOfService = ({ status, json, exception, headers, body }: HdfsAnswer): boolean =>
-  json !== undefined ||
-  exception !== undefined ||
-  (status < 300 &&
-    (body.length === 0 || headers['content-type']?.startsWith('application/octet-stream') === true))
-
-export const hdfsService = (host: string): Service<HdfsAnswer> => ({
-  isOfService,
-  answerError,
-  foreignAnswer: (what, { status }) =>
-    failed('unreachable', what, `${status} without anything that WebHDFS answers`),
-  networkError,
-  noEndpoint: (what, found) => noEndpoint(what, host, 'WebHDFS', found),
-})
+/** @param hasTickets whether whoever asks says so by Kerberos */
+export function hdfsService(host: string, hasTickets: boolean): Service<HdfsAnswer> {
+  const filtered = hasTickets
+    ? 'the cluster does not take the ticket'
+    : 'the cluster wants Kerberos; give kerberosPrincipal and kerberosKeytab'
+  return {
+    isOfService,
+    // `what` names operation and object, such as `put of /a.txt to cluster example`.
+    answerError: (what, answer) => {
+      const { status, exception, message } = answer
+      if (isOfFilter(answer)) return failed('refused', what, `${status}, ${filtered}`)
+      const said =
+        exception === undefined ? `${status} without an exception of Hadoop` : `${exception}: ${message}`
+      return failed(failureOf(answer), what, said, { retryAfterMs: retryAfterMs(answer) })
+    },
+    foreignAnswer: (what, { status }) =>
+      failed('unreachable', what, `${status} without anything that WebHDFS answers`),
+    networkError,
+    noEndpoint: (what, found) => noEndpoint(what, host, 'WebHDFS', found),
+  }
+}

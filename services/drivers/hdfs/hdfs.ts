@@ -35,6 +35,7 @@ import { HdfsClient, type What } from './client.ts'
 import { Cluster } from './cluster.ts'
 import { failed } from './errors.ts'
 import { HostUsers } from './host-users.ts'
+import { identityOf } from './identity.ts'
 import { mayExist, refuseName, requireWritable } from './names.ts'
 import { HdfsFile } from './source-file.ts'
 import { attributesOf, entryOf, type FileStatus, versionOf } from './status.ts'
@@ -105,11 +106,9 @@ export class HdfsDriver implements Driver {
       minBackoffMs: property('dfs.http.client.failover.sleep.base.millis'),
       maxBackoffMs: property('dfs.http.client.failover.sleep.max.millis'),
     }
-    const doas = property('gantry.hdfs.doas')
-    const identity = { 'user.name': options.user ?? defaultUser, ...(doas !== '' && { doas }) }
     this.#client = new HdfsClient(
       nameNodes,
-      identity,
+      identityOf(options, property),
       limits,
       bounds && ((endpoint) => new StoreAddress(endpoint, bounds)),
     )
@@ -426,16 +425,13 @@ export class HdfsDriver implements Driver {
   }
 
   async close(): Promise<void> {
-    this.#client.close()
+    await this.#client.close()
   }
 
   #what(operation: string, path: StorePath): What {
     return () => `${operation} ${path.length === 0 ? 'the root' : textFromPath(path)} of ${this.#place}`
   }
 }
-
-/** The superuser of most clusters. */
-const defaultUser = 'hdfs'
 
 /** Rights that whoever makes a folder needs to make something in it. */
 const ownerBits = 0o700

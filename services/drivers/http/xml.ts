@@ -1,39 +1,3 @@
-import { SaxesParser } from 'saxes'
-
-export interface Visitor {
-  open?: (path: string) => void
-  /** `text` is the element's own text, every character of it. */
-  close: (path: string, text: string, attributes: Readonly<Record<string, string>>) => void
-}
-
-/**
- * Visits the elements below the root; `path` is `/`-joined names without the root's. Throws an Error when it is not
- * well-formed, or refers to entities of its own: these are not read.
- */
-export function walkXml(xml: Buffer, visitor: Visitor): void {
-  const parser = new SaxesParser()
-  const open: { path: string; text: string; attributes: Record<string, string> }[] = []
-  parser.on('opentag', ({ name, attributes }) => {
-    const parent = open.at(-1)
-    const path = parent === undefined ? '' : `${parent.path}/${name}`
-    open.push({ path, text: '', attributes })
-    visitor.open?.(path)
-  })
-  parser.on('text', (text) => {
-    const element = open.at(-1)
-    if (element !== undefined) element.text += text
-  })
-  parser.on('closetag', () => {
-    const element = open.pop()
-    if (element !== undefined) visitor.close(element.path, element.text, element.attributes)
-  })
-  parser.on('error', (error) => {
-    throw error
-  })
-  // Some services begin their answers with a byte order mark, which the decoder takes away.
-  parser.write(new TextDecoder().decode(xml)).close()
-}
-
 /**
  * Characters outside of XML 1.0. Services refuse them, mark or encode the name, put another character in their place
  * (versitygw), or answer 500 to every listing of the folder (Azurite). Tab, line feed and carriage return come back.

@@ -1,5 +1,4 @@
-import { createRequire } from 'node:module'
-import type * as koffi from 'koffi'
+import { fromLibraries } from '../native/libraries.ts'
 
 /**
  * System calls that Node does not have. They need the optional package koffi, which brings its binaries along; where it is
@@ -35,7 +34,7 @@ export function systemCalls(): SystemCalls | undefined {
 /** As `systemCalls`; to be kept by who asks. */
 export function folderCalls(): FolderCalls | undefined {
   if (process.platform !== 'linux') return undefined
-  return fromLibrary(({ load }) => {
+  return fromLibraries(({ load }) => {
     const libc = load(null)
     return {
       openat: libc.func('int openat(int folder, const void *name, int flags, unsigned int mode)'),
@@ -47,7 +46,7 @@ export function folderCalls(): FolderCalls | undefined {
 }
 
 const loaded = () =>
-  fromLibrary<SystemCalls>(({ load, errno }) => {
+  fromLibraries<SystemCalls>(({ load, errno }) => {
     const libc = load(null)
     return {
       flistxattr: libc.func('int64_t flistxattr(int fd, _Out_ void *list, size_t size)'),
@@ -60,13 +59,3 @@ const loaded = () =>
       errno: () => errno(),
     }
   })
-
-/** Undefined where koffi, or what is asked of the C library, is missing. */
-function fromLibrary<T>(make: (library: typeof koffi) => T): T | undefined {
-  try {
-    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- what `require` gives has no type
-    return make(createRequire(import.meta.url)('koffi') as typeof koffi)
-  } catch {
-    return undefined
-  }
-}

@@ -12,7 +12,7 @@ import {
 import type { HostPermission } from '../host-credentials/permission.ts'
 import { type Lease, Renewed } from '../http/renewed.ts'
 import type { StoreAnswer } from '../http/transport.ts'
-import { walkXml } from '../http/xml.ts'
+import { walkXml } from '../../../broker/common/xml.ts'
 import { readProfiles } from './profiles.ts'
 import type { S3Credentials } from './signing.ts'
 

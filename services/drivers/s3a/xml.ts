@@ -1,6 +1,6 @@
 import type { Digests } from '../contract/driver.ts'
-import { walkXml } from '../http/xml.ts'
 import { checksumKinds, digestsIn, elementOf } from './digests.ts'
+import { walkXml } from '../../../broker/common/xml.ts'
 
 /** One object of a listing. */
 export interface ListedObject {

@@ -16,7 +16,12 @@ const field = (name: string): Field => shape.flags.find((one) => one.name === na
 const read = (
   given: readonly (readonly [Field, string])[],
   { cwd = '/', stdin = '' }: { cwd?: string; stdin?: string } = {},
-) => inputOf(create, shape, new Map(given), { cwd, readStdin: () => Promise.resolve(stdin) })
+) =>
+  inputOf(create, shape, new Map(given), {
+    cwd,
+    terminal: { err: () => undefined },
+    readStdin: () => Promise.resolve(stdin),
+  })
 
 test('the secrets of all kinds are known', () => {
   for (const [kind, { secrets }] of Object.entries(filesystemKinds)) {
@@ -60,7 +65,11 @@ test('stdin is for one flag', async () => {
   const roleShape = shapeOf(roles.put)
   const [, pub, sub] = roleShape.flags
   const given = new Map([pub!, sub!].map((one) => [one, '-']))
-  const reading = inputOf(roles.put, roleShape, given, { cwd: '/', readStdin: () => Promise.resolve('{}') })
+  const reading = inputOf(roles.put, roleShape, given, {
+    cwd: '/',
+    terminal: { err: () => undefined },
+    readStdin: () => Promise.resolve('{}'),
+  })
   await expect(reading).rejects.toThrow('--pub and --sub cannot both be read from stdin')
 })
 
@@ -70,7 +79,11 @@ test('an object may be in a file too', async () => {
   writeFileSync(join(folder.path, 'c.json'), JSON.stringify(capabilities, null, 2))
   const keyShape = shapeOf(keys.create)
   const flag = keyShape.flags.find(({ name }) => name === 'capabilities')!
-  const sources = { cwd: folder.path, readStdin: () => Promise.resolve('') }
+  const sources = {
+    cwd: folder.path,
+    terminal: { err: () => undefined },
+    readStdin: () => Promise.resolve(''),
+  }
   expect(await inputOf(keys.create, keyShape, new Map([[flag, '@c.json']]), sources)).toEqual({
     capabilities,
   })
@@ -106,6 +119,7 @@ test('paths may be the lines of a file, byte for byte', async () => {
   const readPaths = (...given: string[]) =>
     inputOf(exclusions['create-paths'], paths, new Map([[flag, given]]), {
       cwd: folder.path,
+      terminal: { err: () => undefined },
       readStdin: () => Promise.resolve(''),
     })
   const lines = ['/a, b', '/100%25', '/t%09b', '/%FF%20%C3%A9', '/%E9', '/ü']
@@ -125,7 +139,7 @@ test.each([['foo'], [['a=1', 'foo']], [['a=1', 'a=2']], ['[1]']])(
     const contract = resources.observability['query_scalar_metrics']
     const metrics = shapeOf(contract)
     const labels = metrics.flags.find(({ name }) => name === 'labels')!
-    const sources = { cwd: '/', readStdin: () => Promise.resolve('') }
+    const sources = { cwd: '/', terminal: { err: () => undefined }, readStdin: () => Promise.resolve('') }
     const reading = inputOf(contract, metrics, new Map([[labels, text]]), sources)
     await expect(reading).rejects.toMatchObject({
       code: 'INVALID_INPUT',
@@ -133,3 +147,72 @@ test.each([['foo'], [['a=1', 'foo']], [['a=1', 'a=2']], ['[1]']])(
     })
   },
 )
+
+const hdfsShape = shapeOf(filesystems['create-hdfs'])
+const hdfsField = (name: string) => hdfsShape.flags.find((one) => one.name === name)!
+
+test('properties come from files of Hadoop, later ones over earlier ones; how many have no effect is told', async () => {
+  using folder = mkdtempDisposableSync(join(tmpdir(), 'gantry-site-'))
+  const site = (name: string, properties: Record<string, string>) => {
+    const lines = Object.entries(properties).map(
+      ([key, value]) =>
+        `<property><name> ${key} </name><value>${value}</value><final>true</final></property>`,
+    )
+    writeFileSync(
+      join(folder.path, name),
+      `<?xml version="1.0"?><configuration>${lines.join('\n')}</configuration>`,
+    )
+  }
+  site('core-site.xml', { 'fs.trash.interval': '60', 'hadoop.tmp.dir': '/tmp' })
+  site('hdfs-site.xml', {
+    'dfs.ha.namenodes.lake': 'nn1,nn2',
+    'dfs.namenode.http-address.lake.nn1': 'one.example:9870',
+    'dfs.namenode.name.dir': '/data',
+    'dfs.replication': '3',
+  })
+  let told = ''
+  const sources = {
+    cwd: folder.path,
+    terminal: { err: (text: string) => void (told += text) },
+    readStdin: () => Promise.resolve(''),
+  }
+  const reading = (...given: string[]) =>
+    inputOf(
+      filesystems['create-hdfs'],
+      hdfsShape,
+      new Map([[hdfsField('additionalProperties'), given]]),
+      sources,
+    )
+  expect(await reading('@core-site.xml', '@hdfs-site.xml', 'dfs.replication=2')).toEqual({
+    additionalProperties: {
+      'hadoop.tmp.dir': '/tmp',
+      'dfs.ha.namenodes.lake': 'nn1,nn2',
+      'dfs.namenode.http-address.lake.nn1': 'one.example:9870',
+      'dfs.replication': '2',
+    },
+  })
+  expect(told).toMatch(/core-site\.xml: 1 properties .*\n.*hdfs-site\.xml: 1 properties/)
+  writeFileSync(join(folder.path, 'none.xml'), '<configuration/>')
+  await expect(reading('@none.xml')).rejects.toThrow(
+    /none\.xml is no configuration of Hadoop: it has no properties/,
+  )
+  writeFileSync(
+    join(folder.path, 'bomb.xml'),
+    '<!DOCTYPE c [<!ENTITY a "b">]><configuration><property>&a;</property></configuration>',
+  )
+  await expect(reading('@bomb.xml')).rejects.toThrow(/bomb\.xml is no configuration of Hadoop/)
+})
+
+test('a file whose bytes are wanted is given as it is, and becomes base64', async () => {
+  using folder = mkdtempDisposableSync(join(tmpdir(), 'gantry-keytab-'))
+  writeFileSync(join(folder.path, 'mover.keytab'), Buffer.from([5, 2, 0, 255, 10]))
+  const given = new Map([[hdfsField('kerberosKeytab'), '@mover.keytab']])
+  const sources = {
+    cwd: folder.path,
+    terminal: { err: () => undefined },
+    readStdin: () => Promise.resolve(''),
+  }
+  expect(await inputOf(filesystems['create-hdfs'], hdfsShape, given, sources)).toEqual({
+    kerberosKeytab: Buffer.from([5, 2, 0, 255, 10]).toString('base64'),
+  })
+})

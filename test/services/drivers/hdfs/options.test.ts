@@ -32,6 +32,7 @@ test.each([
     { 'dfs.namenode.http-address': 'web.example:50070' },
     ['http://web.example:50070'],
   ],
+  ['hdfs://one.example:8020', { 'dfs.namenode.http-address': '0.0.0.0:9870' }, ['http://one.example:9870']],
   ['webhdfs://one.example:14000', {}, ['http://one.example:14000']],
   ['swebhdfs://one.example:14000', {}, ['https://one.example:14000']],
   ['hdfs://lake', pair, ['http://one.example:9870', 'http://two.example:50070']],
@@ -87,4 +88,18 @@ test('the documentation has each property', () => {
   const text = readFileSync(new URL('../../../../docs/HDFS.md', import.meta.url), 'utf8')
   for (const name of [...Object.keys(hdfsProperties), ...hdfsIneffectiveProperties])
     expect(text).toContain(`\`${name}\``)
+})
+
+const noCertificate = '-----BEGIN CERTIFICATE-----\nc2VjcmV0\n-----END CERTIFICATE-----'
+const keytab = Buffer.from([5, 2, 0]).toString('base64')
+test.each([
+  [{ kerberosPrincipal: 'mover' }, /kerberosKeytab is missing/],
+  [{ kerberosKeytab: keytab }, /kerberosPrincipal is missing/],
+  [{ kerberosPrincipal: 'mover', kerberosKeytab: keytab, user: 'hdfs' }, /user is given besides/],
+  [{ kerberosPrincipal: 'mover', kerberosKeytab: 'c2VjcmV0' }, /kerberosKeytab is no keytab/],
+  [{ caCertificate: 'text' }, /caCertificate is given, and nothing goes over TLS/],
+  [{ caCertificate: 'text', defaultFS: 'swebhdfs://one.example' }, /caCertificate has no certificate/],
+  [{ caCertificate: noCertificate, defaultFS: 'swebhdfs://one.example' }, /cannot be read: give it as PEM/],
+])('%j is refused', (options, message) => {
+  expect(() => new HdfsDriver({ defaultFS: 'hdfs://one.example', ...options })).toThrow(message)
 })
