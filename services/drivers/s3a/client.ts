@@ -1,5 +1,5 @@
 import { createHash, hash } from 'node:crypto'
-import { type PartBody, piecesOf } from '../contract/driver.ts'
+import { type ClockOffset, type PartBody, piecesOf } from '../contract/driver.ts'
 import { type Asked, request, type RetryLimits, type Service } from '../http/requests.ts'
 import type { StoreAddress } from '../http/store-address.ts'
 import { StoreClock } from '../http/store-clock.ts'
@@ -76,6 +76,10 @@ export class S3Client {
   /** How much the service's clock is ahead of this host's, as far as its answers have told. */
   get aheadMs(): number {
     return this.#clock.aheadMs
+  }
+
+  get clockOffset(): ClockOffset | undefined {
+    return this.#clock.offset
   }
 
   close(): void {

@@ -7,6 +7,7 @@ import type { What } from '../buckets/objects.ts'
 import type { StoreBounds } from '../contract/bounds.ts'
 import {
   type Capabilities,
+  type ClockOffset,
   type Continuation,
   type Driver,
   type Entry,
@@ -107,6 +108,10 @@ export class S3Driver extends BucketDriver<S3Object> implements Driver {
 
   requirePlace(): void {
     requireAddresses(this.#address === undefined ? [] : [this.#address], 'endpoint')
+  }
+
+  clockOffset(): ClockOffset | undefined {
+    return this.#client.clockOffset
   }
 
   async *list(folder: StorePath, signal: AbortSignal, { after, limit }: Listing = {}): AsyncIterable<Page> {
