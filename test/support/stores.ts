@@ -131,3 +131,26 @@ export async function addStore(
 ): Promise<void> {
   await platform.call(filesystems[`create-${kind}`], { fileSystemId, role, ...options })
 }
+
+/** The same filesystem where its server is behind another address, `host:port`. */
+export function behind(
+  { kind, options }: FilesystemSpec,
+  endpoint: string,
+  properties: Readonly<Record<string, string>> = {},
+): FilesystemSpec {
+  const additionalProperties = { ...options.additionalProperties, ...properties }
+  switch (kind) {
+    case 'local':
+      throw new Error('a folder has no server')
+    case 'hdfs':
+      return { kind, options: { ...options, defaultFS: `webhdfs://${endpoint}`, additionalProperties } }
+    case 'adls2-shared-key':
+    case 'adls2-oauth2':
+      return { kind, options: { ...options, endpoint, additionalProperties } } as FilesystemSpec
+    default:
+      return {
+        kind,
+        options: { ...options, endpoint: `http://${endpoint}`, additionalProperties },
+      } as FilesystemSpec
+  }
+}
