@@ -65,9 +65,9 @@ export async function startBadNetwork(
   const relayTo = async (other: string) => {
     const relay = relays.get(other) ?? startBadNetwork(other, options, counts)
     relays.set(other, relay)
-    const { worsen, endpoint: itsEndpoint } = await relay
-    worsen(share)
-    return itsEndpoint
+    const its = await relay
+    its.worsen(share)
+    return its.endpoint
   }
   const count = (what: Fault | 'refused' | 'passed') => counts.set(what, (counts.get(what) ?? 0) + 1)
   let refusal: Refusal | undefined

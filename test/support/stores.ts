@@ -134,23 +134,32 @@ export async function addStore(
 
 /** The same filesystem where its server is behind another address, `host:port`. */
 export function behind(
-  { kind, options }: FilesystemSpec,
+  spec: FilesystemSpec,
   endpoint: string,
   properties: Readonly<Record<string, string>> = {},
 ): FilesystemSpec {
-  const additionalProperties = { ...options.additionalProperties, ...properties }
-  switch (kind) {
+  const additionalProperties = { ...spec.options.additionalProperties, ...properties }
+  switch (spec.kind) {
     case 'local':
       throw new Error('a folder has no server')
     case 'hdfs':
-      return { kind, options: { ...options, defaultFS: `webhdfs://${endpoint}`, additionalProperties } }
-    case 'adls2-shared-key':
-    case 'adls2-oauth2':
-      return { kind, options: { ...options, endpoint, additionalProperties } } as FilesystemSpec
-    default:
       return {
-        kind,
-        options: { ...options, endpoint: `http://${endpoint}`, additionalProperties },
-      } as FilesystemSpec
+        kind: spec.kind,
+        options: { ...spec.options, defaultFS: `webhdfs://${endpoint}`, additionalProperties },
+      }
+    case 'adls2-shared-key':
+      return { kind: spec.kind, options: { ...spec.options, endpoint, additionalProperties } }
+    case 'adls2-oauth2':
+      return { kind: spec.kind, options: { ...spec.options, endpoint, additionalProperties } }
+    case 's3a':
+      return {
+        kind: spec.kind,
+        options: { ...spec.options, endpoint: `http://${endpoint}`, additionalProperties },
+      }
+    case 'gcs':
+      return {
+        kind: spec.kind,
+        options: { ...spec.options, endpoint: `http://${endpoint}`, additionalProperties },
+      }
   }
 }
