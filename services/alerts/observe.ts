@@ -58,8 +58,10 @@ async function allMigrations(connection: NatsConnection): Promise<Migration[]> {
 const standstills: readonly ConditionReason[] = [
   'SOURCE_UNREACHABLE',
   'SOURCE_REFUSES',
+  'SOURCE_THROTTLED',
   'TARGET_UNREACHABLE',
   'TARGET_REFUSES',
+  'TARGET_THROTTLED',
   'CANNOT_GO_ON',
   'SOURCE_CHANGED',
 ]

@@ -24,6 +24,8 @@ const replaced = Buffer.from('This is a check by Gantry, replaced.\n')
 /** Most bytes of a file that are read, and more than what is written: it is asked whether it can be read. */
 const readBytes = 4_096
 
+const secondMs = 1_000
+
 /** Credentials that are taken but may not do this are not wrong. */
 const areRefused = (failure: FailureClass): boolean => failure === 'refused' || failure === 'permission'
 
@@ -75,6 +77,7 @@ async function isReached(driver: Driver, signal: AbortSignal, add: Add): Promise
     add('reach', 'yes')
     add('credentials', 'yes')
     add('root', 'yes', driver.capabilities.notice)
+    checkClock(driver, add)
     return true
   } catch (error) {
     const { failure, message } = storeError(error)
@@ -83,8 +86,23 @@ async function isReached(driver: Driver, signal: AbortSignal, add: Add): Promise
     if (!isAnswered) return false
     add('credentials', areRefused(failure) ? 'no' : 'yes', areRefused(failure) ? message : undefined)
     if (failure === 'gone') add('root', 'no', message)
+    // What is signed by a clock that is wrong looks like wrong credentials.
+    checkClock(driver, add)
     return false
   }
+}
+
+/** Whether what this host signs is of a time that the store takes. */
+function checkClock(driver: Driver, add: Add): void {
+  const offset = driver.clockOffset?.()
+  if (offset === undefined) return
+  const { aheadMs, allowedMs } = offset
+  const isFar = Math.abs(aheadMs) > allowedMs
+  const fix = `; more than ${Math.round(allowedMs / secondMs)} s are refused: set the clock of this host (NTP), or that of the store`
+  if (aheadMs === 0) return add('clock', 'yes')
+  const seconds = Math.floor(Math.abs(aheadMs) / secondMs)
+  const said = `the store's clock is at least ${seconds} s ${aheadMs > 0 ? 'ahead of' : 'behind'} this host's`
+  add('clock', isFar ? 'no' : 'yes', isFar ? said + fix : said)
 }
 
 /** The first bytes of a file. */

@@ -34,6 +34,8 @@ const ordinary: ReadonlySet<ConditionReason> = new Set<ConditionReason>([
   'WAITS_FOR_TURN',
   'WAITS_FOR_WINDOW',
   'BANDWIDTH_LIMITED',
+  'SOURCE_THROTTLED',
+  'TARGET_THROTTLED',
   'COMPARING',
   'TRYING_AGAIN',
   'BEING_WRITTEN',

@@ -70,6 +70,7 @@ const checkNames = [
   'reach',
   'credentials',
   'root',
+  'clock',
   'list',
   'read',
   'write',
@@ -89,7 +90,7 @@ const Check = model('FilesystemCheck', {
     strict({
       check: Type.Enum(checkNames, {
         description:
-          'reach: something answers that is such a store. credentials: it takes them. root: the folder, bucket or container is there. list, read, write, replace, delete: these can be done. checksum: the store keeps a digest that is right. condition: a file is only removed in the version that was seen. parts: large files can be written',
+          'reach: something answers that is such a store. credentials: it takes them. root: the folder, bucket or container is there. clock: its time is near enough to that of this host for signed requests to be taken. list, read, write, replace, delete: these can be done. checksum: the store keeps a digest that is right. condition: a file is only removed in the version that was seen. parts: large files can be written',
       }),
       result: Type.Enum(checkResults, {
         description: 'untried: the store, or what is in it, gives no occasion',

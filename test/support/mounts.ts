@@ -89,3 +89,43 @@ export function whyNoLoop(): string | undefined {
     return 'there are no loop devices, or no mkfs.ext4'
   }
 }
+
+/** Mounts a file system that takes names for one that differ only by case (exFAT, by FUSE), gone with the scope. Throws when this process may not. */
+export function mountFolding(sizeBytes = 16 * 1024 * 1024): Pick<Mount, 'path'> & Disposable {
+  const folder = mkdtempSync(join(tmpdir(), 'gantry-disk-'))
+  const [image, path] = [join(folder, 'image'), join(folder, 'mounted')]
+  let device: string | undefined
+  const remove = () => {
+    if (device !== undefined) execFileSync('losetup', ['--detach', device], { stdio: 'pipe' })
+    rmSync(folder, { recursive: true })
+  }
+  try {
+    mkdirSync(path)
+    writeFileSync(image, '')
+    truncateSync(image, sizeBytes)
+    execFileSync('mkfs.exfat', [image], { stdio: 'pipe' })
+    device = execFileSync('losetup', ['--find', '--show', image], { encoding: 'utf8', stdio: 'pipe' }).trim()
+    execFileSync('mount.exfat-fuse', [device, path], { stdio: 'pipe' })
+  } catch (error) {
+    remove()
+    throw error
+  }
+  return {
+    path,
+    [Symbol.dispose]: () => {
+      execFileSync('umount', ['--lazy', path], { stdio: 'pipe' })
+      remove()
+    },
+  }
+}
+
+/** Why there is no such file system here, or undefined when there is. */
+export function whyNoFolding(): string | undefined {
+  if (process.getuid?.() !== 0) return 'only root may mount'
+  try {
+    mountFolding()[Symbol.dispose]()
+    return undefined
+  } catch {
+    return "there is no FUSE, or no mkfs.exfat and mount.exfat-fuse (Debian's exfatprogs, exfat-fuse)"
+  }
+}

@@ -41,6 +41,7 @@ import { joinPath, textFromPath } from '../paths/path-text.ts'
 import {
   nothingLost,
   type Capabilities,
+  type ClockOffset,
   type Continuation,
   type Driver,
   type Entry,
@@ -296,6 +297,10 @@ export class Adls2Driver implements Driver {
     for (const { file, created } of witnesses)
       if ((await this.#container.creationOf(file, what, signal)) === created) return true
     return false
+  }
+
+  clockOffset(): ClockOffset | undefined {
+    return this.#client.clockOffset
   }
 
   async *list(folder: StorePath, signal: AbortSignal, { after, limit }: Listing = {}): AsyncIterable<Page> {

@@ -6,7 +6,7 @@ import { StoreClock } from '../http/store-clock.ts'
 import type { StoreAddress } from '../http/store-address.ts'
 import { type Asked, request, type RetryLimits, type Service } from '../http/requests.ts'
 import { Transport, type TransportLimits } from '../http/transport.ts'
-import { type PartBody, piecesOf } from '../contract/driver.ts'
+import { type ClockOffset, type PartBody, piecesOf } from '../contract/driver.ts'
 
 /**
  * Version of the Blob service's protocol. Blocks of 4,000 MiB came with 2019-12-12, names in listings that XML cannot
@@ -73,6 +73,10 @@ export class BlobClient {
   /** What lets requests in by their query, for a request that names a second blob; undefined where a header does. */
   get credentialQuery(): string | undefined {
     return this.#authorizer.query
+  }
+
+  get clockOffset(): ClockOffset | undefined {
+    return this.#clock.offset
   }
 
   close(): void {

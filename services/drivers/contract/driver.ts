@@ -103,6 +103,14 @@ export interface LeftUpload {
   isOf(path: StorePath): boolean
 }
 
+/** How a store's clock differs from this host's. Plain data. */
+export interface ClockOffset {
+  /** Milliseconds that it is ahead at least; below 0: behind. 0 where the two may be the same. */
+  readonly aheadMs: number
+  /** Most that stores of its kind let pass when they check who asks. */
+  readonly allowedMs: number
+}
+
 export interface Driver {
   readonly capabilities: Capabilities
 
@@ -114,6 +122,12 @@ export interface Driver {
 
   /** Proves that the root is there and the credentials are taken. Throws `unreachable`, `refused` or `gone` (no such root). */
   probe(signal: AbortSignal): Promise<void>
+
+  /**
+   * As the answers so far told; undefined as long as none did. No I/O. Not there where the store has this host's clock, or
+   * does not ask for the time.
+   */
+  clockOffset?(): ClockOffset | undefined
 
   /**
    * Which store it is now: `was`, if that is the same one. Not there with `places`, which have identities of their own.

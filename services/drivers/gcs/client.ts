@@ -1,3 +1,4 @@
+import type { ClockOffset } from '../contract/driver.ts'
 import { type Asked, request, type RetryLimits, type Service } from '../http/requests.ts'
 import type { StoreAddress } from '../http/store-address.ts'
 import { StoreClock } from '../http/store-clock.ts'
@@ -70,6 +71,10 @@ export class GcsClient {
   /** How much the service's clock is ahead of this host's, as far as its answers have told. */
   get aheadMs(): number {
     return this.#clock.aheadMs
+  }
+
+  get clockOffset(): ClockOffset | undefined {
+    return this.#clock.offset
   }
 
   close(): void {

@@ -7,6 +7,7 @@ import type { What } from '../buckets/objects.ts'
 import type { StoreBounds } from '../contract/bounds.ts'
 import {
   type Capabilities,
+  type ClockOffset,
   type Continuation,
   type Driver,
   type Entry,
@@ -121,6 +122,10 @@ export class GcsDriver extends BucketDriver<GcsObject> implements Driver {
   requirePlace(): void {
     requireAddresses(this.#address === undefined ? [] : [this.#address], 'endpoint')
     this.#requireCredentials?.()
+  }
+
+  clockOffset(): ClockOffset | undefined {
+    return this.#client.clockOffset
   }
 
   async *list(folder: StorePath, signal: AbortSignal, { after, limit }: Listing = {}): AsyncIterable<Page> {

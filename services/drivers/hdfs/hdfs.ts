@@ -33,6 +33,7 @@ import { temporaryName } from '../paths/temporary-names.ts'
 import { clusterAddress } from './address.ts'
 import { HdfsClient, type What } from './client.ts'
 import { Cluster } from './cluster.ts'
+import { Discards } from './discards.ts'
 import { failed } from './errors.ts'
 import { HostUsers } from './host-users.ts'
 import { identityOf } from './identity.ts'
@@ -75,6 +76,7 @@ export class HdfsDriver implements Driver {
   readonly #addresses: readonly StoreAddress[]
   readonly #client: HdfsClient
   readonly #cluster: Cluster
+  readonly #discards = new Discards((path, what) => this.#cluster.delete(path, true, what))
   readonly #property: PropertyValues<typeof hdfsProperties>
   readonly #users = new HostUsers()
   readonly #isTarget: boolean
@@ -285,14 +287,9 @@ export class HdfsDriver implements Driver {
       await this.#cluster.replace(temporary, path, what)
       return [...lossesOfMode(mode), ...lost]
     } catch (error) {
-      await this.#discard(temporary, what)
+      await this.#discards.discard(temporary, what, error)
       throw error
     }
-  }
-
-  /** What cannot be removed is found by a sweep later. */
-  async #discard(temporary: StorePath, what: What): Promise<void> {
-    await this.#cluster.delete(temporary, true, what).catch(() => undefined)
   }
 
   /** Gives a file or folder all attributes but its mode. */
@@ -406,7 +403,7 @@ export class HdfsDriver implements Driver {
       this.#cluster.noteCreation(whole, what),
     ])
     await this.#cluster.replace(whole, path, what)
-    await this.#discard(folder, what)
+    await this.#discards.discard(folder, what)
     return [...lossesOfMode(mode), ...lost]
   }
 
@@ -417,7 +414,7 @@ export class HdfsDriver implements Driver {
     } catch {
       return
     }
-    await this.#cluster.delete(state.folder, true, this.#what('abort', state.path))
+    await this.#discards.discard(state.folder, this.#what('abort', state.path))
   }
 
   locate(path: StorePath): Location {
@@ -425,6 +422,7 @@ export class HdfsDriver implements Driver {
   }
 
   async close(): Promise<void> {
+    this.#discards.close()
     await this.#client.close()
   }
 

@@ -1,3 +1,8 @@
+import type { ClockOffset } from '../contract/driver.ts'
+
+/** Amazon and Azure refuse what is signed for a time further from theirs; nobody is known to take less. */
+const allowedOffsetMs = 15 * 60_000
+
 /** Stores tell times in whole seconds. */
 const secondMs = 1_000
 
@@ -18,6 +23,13 @@ export class StoreClock {
     this.#mostMs = Math.min(this.#mostMs, mostMs)
     // One of the clocks was set.
     if (this.#leastMs > this.#mostMs) [this.#leastMs, this.#mostMs] = [leastMs, mostMs]
+  }
+
+  /** What is sure of it, for people; undefined as long as no answer told. */
+  get offset(): ClockOffset | undefined {
+    if (!Number.isFinite(this.#leastMs)) return undefined
+    const aheadMs = Math.max(this.#leastMs, Math.min(0, this.#mostMs))
+    return { aheadMs, allowedMs: allowedOffsetMs }
   }
 
   /**

@@ -33,6 +33,11 @@ export const local: StoreKind<'local'> = {
   ],
   restrictions: [
     { id: 'restriction-local-names', description: 'Names of more than 255 bytes, paths of more than 4,096' },
+    {
+      id: 'restriction-local-case',
+      description:
+        'Of names that differ only by case, all but one where the file system takes them for the same (vfat, exFAT, NTFS, SMB, FUSE)',
+    },
     { id: 'restriction-local-types', description: 'Pipes, sockets and devices' },
   ],
   open: async (options, side, bounds) => {

@@ -31,6 +31,7 @@ import type {
 } from '../contract/driver.ts'
 import type { StoreBounds } from '../contract/bounds.ts'
 import { LocalCopy } from './copy/direct-copy.ts'
+import { ExactNames, mayFoldCase } from './exact-names.ts'
 import { FolderEntries } from './folder-entries.ts'
 import { LocalHold } from './hold.ts'
 import { hostFolderAt } from './host-folder.ts'
@@ -73,6 +74,9 @@ const partBytes = 16 * 1024 * 1024
 /** Between two ticks of the kernel's clock a file that is written to twice keeps one time. */
 const kernelTickMs = 10
 
+const namedOtherwise =
+  'something whose name differs from this one only by case stands there, and the file system takes the two for one'
+
 const tooLong = 'the path is longer than the operating system takes (4096 bytes)'
 
 /** Tag of the temporary files of single writes, which belong to no upload. */
@@ -93,6 +97,8 @@ export class LocalDriver implements Driver {
   readonly #root: LocalRoot
   readonly #folders: OpenFolders
   readonly #guard: LocalGuard | undefined
+  /** Of a target that may fold case; undefined before that is looked at. */
+  #exact: { readonly names: ExactNames | undefined } | undefined
 
   /**
    * Throws GantryError NOT_ACCEPTED for a root that is no path and for every additional property: there are none.
@@ -160,6 +166,7 @@ export class LocalDriver implements Driver {
     signal.throwIfAborted()
     let batches: Generator<Entry[]> | undefined
     try {
+      if (this.#isOther(folder)) throw new StoreError('gone', namedOtherwise)
       // Its own: a consumer takes its time between two batches.
       using opened = withTemporaryAccess(this.#root, [folder], () => permitted(() => this.#root.open(folder)))
       this.#guard?.requireEnterable(statSync(opened.path))
@@ -227,7 +234,7 @@ export class LocalDriver implements Driver {
       // The root is its owner's: it must be there, and its mode is left alone.
       if (path.length === 0) checkRootFolder(this.#root.folder)
       else
-        this.#at(path, (absolute) =>
+        this.#toWrite(path, (absolute) =>
           makeFolder(absolute, mode, (found) => this.#guard?.requireEnterable(found)),
         )
     })
@@ -239,7 +246,7 @@ export class LocalDriver implements Driver {
     const names = { name: nameOf(path), temporary: temporaryName(tag) }
     const replace = () =>
       replaceFile(new FolderEntries(this.#folderOf(path)), names, timed(attributes), write)
-    return locally(() => withTemporaryAccess(this.#root, [parentOf(path)], () => permitted(replace)))
+    return locally(() => this.#toWrite(path, () => permitted(replace)))
   }
 
   async remove(path: StorePath): Promise<boolean> {
@@ -309,7 +316,7 @@ export class LocalDriver implements Driver {
             version: continuation.version,
             generation: continuation.shared.generation,
           })
-    return locally(() => this.#at(path, begin))
+    return locally(() => this.#toWrite(path, begin))
   }
 
   async writePart(upload: Upload, index: number, offset: number, body: PartBody): Promise<void> {
@@ -349,7 +356,7 @@ export class LocalDriver implements Driver {
 
   async makeLink(path: StorePath, target: Buffer, attributes?: FileAttributes): Promise<Losses> {
     return locally(() =>
-      this.#at(path, (absolute) =>
+      this.#toWrite(path, (absolute) =>
         replaceLink(beside(absolute, temporaryName(putTag)), absolute, target, attributes),
       ),
     )
@@ -381,6 +388,8 @@ export class LocalDriver implements Driver {
 
   copyFrom(source: Driver, options: DirectOptions): DirectCopy | undefined {
     const { direct } = source
+    // It asks nothing of a name before it writes.
+    if (this.#exactNames() !== undefined) return undefined
     return direct instanceof LocalRoot ? new LocalCopy([direct, this.#root], options) : undefined
   }
 
@@ -410,8 +419,33 @@ export class LocalDriver implements Driver {
     this.#folders.closeAll()
   }
 
+  #exactNames(): ExactNames | undefined {
+    if (!this.#root.mayGrantAccess) return undefined
+    try {
+      this.#exact ??= {
+        names: mayFoldCase(this.#root.folder) ? new ExactNames((at) => this.#root.absolute(at)) : undefined,
+      }
+    } catch {
+      // Whoever works in it finds out why it cannot be looked at.
+    }
+    return this.#exact?.names
+  }
+
+  /** Whether only something that differs from a path by case stands there, or above it. */
+  #isOther(path: StorePath): boolean {
+    const names = path.length === 0 ? undefined : this.#exactNames()
+    return names !== undefined && withTemporaryAccess(this.#root, [parentOf(path)], () => names.isOther(path))
+  }
+
+  /** As `#at`; throws `collision` where what is there has another name. */
+  #toWrite<T>(path: StorePath, work: (absolute: Buffer) => T): T {
+    if (this.#isOther(path)) throw new StoreError('collision', namedOtherwise)
+    return withTemporaryAccess(this.#root, [parentOf(path)], () => permitted(() => work(this.#pathOf(path))))
+  }
+
   /** Work on an absolute path, its folder known to lie inside the root; what is denied is done again. */
   #at<T>(path: StorePath, work: (absolute: Buffer) => T): T {
+    if (this.#isOther(path)) throw new StoreError('gone', namedOtherwise)
     return withTemporaryAccess(this.#root, [parentOf(path)], () => permitted(() => work(this.#pathOf(path))))
   }
 

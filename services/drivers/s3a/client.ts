@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto'
-import { digestNames, type PartBody, piecesOf } from '../contract/driver.ts'
+import { type ClockOffset, digestNames, type PartBody, piecesOf } from '../contract/driver.ts'
 import { digestOf, startDigest } from '../digests/running-digest.ts'
 import { type Asked, request, type RetryLimits, type Service } from '../http/requests.ts'
 import type { Renewable } from '../http/renewed.ts'
@@ -80,6 +80,10 @@ export class S3Client {
   /** How much the service's clock is ahead of this host's, as far as its answers have told. */
   get aheadMs(): number {
     return this.#clock.aheadMs
+  }
+
+  get clockOffset(): ClockOffset | undefined {
+    return this.#clock.offset
   }
 
   close(): void {

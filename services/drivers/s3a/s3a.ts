@@ -7,6 +7,7 @@ import type { What } from '../buckets/objects.ts'
 import type { StoreBounds } from '../contract/bounds.ts'
 import {
   type Capabilities,
+  type ClockOffset,
   type Continuation,
   type Driver,
   type Leftovers,
@@ -133,6 +134,10 @@ export class S3Driver extends BucketDriver<S3Object> implements Driver {
   requirePlace(): void {
     requireAddresses(this.#address === undefined ? [] : [this.#address], 'endpoint')
     this.#permission?.require()
+  }
+
+  clockOffset(): ClockOffset | undefined {
+    return this.#client.clockOffset
   }
 
   async *list(folder: StorePath, signal: AbortSignal, { after, limit }: Listing = {}): AsyncIterable<Page> {

@@ -98,7 +98,7 @@ export const saidOn = ({ side = 'source', message }: StoreError): string => said
 /** Whether a store is the reason, or one path. */
 function reasonOf(error: StoreError): Deferral['reason'] {
   if (!isOutage(error)) return 'TRYING_AGAIN'
-  const isAway = error.failure === 'unreachable'
-  if (error.isTargets) return isAway ? 'TARGET_UNREACHABLE' : 'TARGET_REFUSES'
-  return isAway ? 'SOURCE_UNREACHABLE' : 'SOURCE_REFUSES'
+  const how =
+    error.failure === 'unreachable' ? 'UNREACHABLE' : error.failure === 'throttled' ? 'THROTTLED' : 'REFUSES'
+  return error.isTargets ? `TARGET_${how}` : `SOURCE_${how}`
 }

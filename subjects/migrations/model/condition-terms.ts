@@ -8,13 +8,14 @@ export const conditionReasons = {
   WAITS_FOR_STORAGE: 'The storage of the platform is nearly full (max_file in messaging.config)',
   BANDWIDTH_LIMITED: 'Limits are in force',
   SOURCE_UNREACHABLE: 'The source does not answer',
-  SOURCE_REFUSES: 'The source takes nothing at the moment: wrong credentials, or too much asked of it',
+  SOURCE_REFUSES: 'The source takes nothing at the moment: wrong credentials',
+  SOURCE_THROTTLED: 'The source asks for fewer requests: what it refused is tried again later',
   SOURCE_EMPTY: 'There is nothing at the source any more; what was copied from it is not removed',
   SOURCE_CHANGED:
     'The source has been replaced or is gone, and nothing is copied or removed until what belongs there is back',
   TARGET_UNREACHABLE: 'The target does not answer',
-  TARGET_REFUSES:
-    'The target takes nothing at the moment: wrong credentials, no room, read-only, or too much asked of it',
+  TARGET_REFUSES: 'The target takes nothing at the moment: wrong credentials, no room, or read-only',
+  TARGET_THROTTLED: 'The target asks for fewer requests: what it refused is tried again later',
   TRYING_AGAIN: 'Some paths failed, and are tried again',
   PATHS_FAILED:
     'Some paths were not copied: "migrations failures" lists them with their reasons, "migrations retry-failures" tries them again',

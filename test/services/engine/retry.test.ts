@@ -42,7 +42,7 @@ describe('tries of a file, by the reason why it fails', () => {
     permission: never,
     refused: [60, ['SOURCE_REFUSES']],
     unreachable: [60, ['SOURCE_UNREACHABLE']],
-    throttled: [60, ['SOURCE_REFUSES']],
+    throttled: [60, ['SOURCE_THROTTLED']],
     name: never,
     'too-large': never,
     unsupported: never,

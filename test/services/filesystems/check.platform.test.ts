@@ -1,8 +1,10 @@
 import { readdirSync, writeFileSync } from 'node:fs'
+import type { OutgoingHttpHeaders } from 'node:http'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { filesystems } from '../../../subjects/filesystems/filesystems.ts'
 import { type Azurite, startAzurite } from '../../support/azurite.ts'
+import { startInterferingProxy } from '../../support/interfering-proxy.ts'
 import { addLocal, createFolder } from '../../support/migrations.ts'
 import { startTestPlatform, type TestPlatform } from '../../support/platform.ts'
 import { settings } from '../../../subjects/access/settings.ts'
@@ -89,16 +91,42 @@ test('Azure: the digest is compared, a wrong key and a container that is not the
     ...reached,
     ...written,
     checksum: 'yes',
+    clock: 'yes',
   })
   const wrong = { ...options, sharedKey: Buffer.from('another').toString('base64') }
   const refused = await platform.call(filesystems['check-adls2-shared-key'], wrong)
-  expect(linesOf(refused)).toEqual({ reach: 'yes', credentials: 'no' })
+  expect(linesOf(refused)).toEqual({ reach: 'yes', credentials: 'no', clock: 'yes' })
   expect(JSON.stringify(refused)).not.toContain(wrong.sharedKey)
   const absent = await platform.call(filesystems['check-adls2-shared-key'], {
     ...options,
     containerName: 'not-there',
   })
-  expect(linesOf(absent)).toEqual({ reach: 'yes', credentials: 'yes', root: 'no' })
+  expect(linesOf(absent)).toEqual({ reach: 'yes', credentials: 'yes', root: 'no', clock: 'yes' })
+})
+
+test.each([
+  ['behind', -20, 'no'],
+  ['ahead of', 20, 'no'],
+  ['ahead of', 5, 'yes'],
+] as const)("a store whose clock is %s this host's by %i minutes: %s", async (said, minutes, result) => {
+  const container = `clock-${said.split(' ')[0]}${Math.abs(minutes)}`
+  await azurite.createContainer(container)
+  const date = (headers: OutgoingHttpHeaders) =>
+    new Date(Date.parse(String(headers['date'])) + minutes * 60_000).toUTCString()
+  await using proxy = await startInterferingProxy(azurite.endpoint, () => ({
+    after: (answer) => ({ ...answer, headers: { ...answer.headers, date: date(answer.headers) } }),
+  }))
+  const options = { ...optionsOf(container), endpoint: proxy.endpoint, role: 'source' } as const
+  const { ok, checks } = await platform.call(filesystems['check-adls2-shared-key'], options)
+  // An answer takes a moment, and dates are of whole seconds.
+  const wholeMinutes = `(?:${Math.abs(minutes) * 60}|${Math.abs(minutes) * 60 - 1}|${Math.abs(minutes) * 60 + 1})`
+  expect(ok).toBe(result === 'yes')
+  expect(checks.find(({ check }) => check === 'clock')).toMatchObject({
+    result,
+    detail: expect.stringMatching(
+      new RegExp(`at least ${wholeMinutes} s ${said} this host's${result === 'no' ? '.*NTP' : '$'}`),
+    ) as string,
+  })
 })
 
 test('what answers nothing is not reached', async () => {

@@ -1,0 +1,167 @@
+import {
+  createServer,
+  type IncomingMessage,
+  type OutgoingHttpHeaders,
+  request as forward,
+  type ServerResponse,
+} from 'node:http'
+import { buffer } from 'node:stream/consumers'
+import { setTimeout as delay } from 'node:timers/promises'
+import { listenOnLoopback } from './loopback.ts'
+import { oneOf } from './random.ts'
+
+/**
+ * What is done to a request. `unsent`: the connection breaks before the server has it; `broken`: in the middle of the answer;
+ * `cut-off`: the answer ends too early, in order; `lost`: the server has done it, and its answer never arrives; `late`: the
+ * answer comes when nobody waits for it any more; `twice`: whoever stands between asks again, and passes on the second
+ * answer; `slow`: everything comes a few bytes at a time.
+ */
+export const faults = ['unsent', 'broken', 'cut-off', 'lost', 'late', 'twice', 'slow'] as const
+export type Fault = (typeof faults)[number]
+
+export interface Refusal {
+  readonly status: number
+  readonly headers: OutgoingHttpHeaders
+  readonly body: string
+}
+
+export interface BadNetworkOptions {
+  readonly random: () => number
+  /** The client waits no longer for an answer. */
+  readonly lateMs: number
+}
+
+/** A proxy between clients and a server on loopback that is bad in ways that networks are; gone with the scope. */
+export interface BadNetwork extends AsyncDisposable {
+  /** `host:port` */
+  readonly endpoint: string
+  /** How often there was each so far. */
+  readonly counts: ReadonlyMap<Fault | 'refused' | 'passed', number>
+  /** @param share of all requests from now on, how many have a fault; none at first */
+  worsen(share: number): void
+  /** From now on all requests are answered so; undefined: no longer. */
+  refuse(how: Refusal | undefined): void
+  /** No connection stays or is made. */
+  cut(): void
+  mend(): void
+}
+
+/** Pieces of what is slow, and what is between two of them: no answer takes more than two seconds. */
+const slowPieces = 20
+const slowMs = 10
+/** Of an answer that breaks off only its beginning comes. */
+const shownShare = 0.5
+
+/** @param endpoint `host:port` of the server */
+export async function startBadNetwork(
+  endpoint: string,
+  options: BadNetworkOptions,
+  counts = new Map<Fault | 'refused' | 'passed', number>(),
+): Promise<BadNetwork> {
+  const { random, lateMs } = options
+  let share = 0
+  /** Servers that clients are sent on to are behind it as well. */
+  const relays = new Map<string, Promise<BadNetwork>>()
+  const relayTo = async (other: string) => {
+    const relay = relays.get(other) ?? startBadNetwork(other, options, counts)
+    relays.set(other, relay)
+    const its = await relay
+    its.worsen(share)
+    return its.endpoint
+  }
+  const count = (what: Fault | 'refused' | 'passed') => counts.set(what, (counts.get(what) ?? 0) + 1)
+  let refusal: Refusal | undefined
+  let isCut = false
+  const pass = async (request: IncomingMessage, response: ServerResponse) => {
+    if (refusal !== undefined) {
+      count('refused')
+      await buffer(request)
+      response.writeHead(refusal.status, refusal.headers).end(refusal.body)
+      return
+    }
+    const fault = random() < share ? oneOf(random, faults) : undefined
+    count(fault ?? 'passed')
+    if (fault === 'unsent') {
+      // Some of it was sent.
+      request.once('data', () => request.socket.destroy()).once('end', () => request.socket.destroy())
+      return
+    }
+    const body = await buffer(request)
+    if (fault === 'twice') await ask(endpoint, request, body)
+    const { status, headers, body: answer } = await ask(endpoint, request, body)
+    const [, other] = /^http:\/\/([^/]+)\//.exec(status === 307 ? (headers.location ?? '') : '') ?? []
+    if (other !== undefined) headers.location = headers.location!.replace(other, await relayTo(other))
+    if (fault === 'late') await delay(lateMs)
+    const shown = Math.floor(answer.length * shownShare)
+    switch (fault) {
+      case 'lost':
+        response.destroy()
+        return
+      case 'broken':
+      case 'cut-off': {
+        const end = () => (fault === 'broken' ? response.destroy() : response.socket?.end())
+        response.writeHead(status, headers).flushHeaders()
+        if (shown === 0) end()
+        else response.write(answer.subarray(0, shown), end)
+        return
+      }
+      case 'slow': {
+        response.writeHead(status, headers)
+        const pieceBytes = Math.ceil(answer.length / slowPieces)
+        for (let offset = 0; offset < answer.length; offset += pieceBytes) {
+          response.write(answer.subarray(offset, offset + pieceBytes))
+          await delay(slowMs)
+        }
+        response.end()
+        return
+      }
+      default:
+        response.writeHead(status, headers).end(answer)
+    }
+  }
+  const server = createServer((request, response) => {
+    pass(request, response).catch(() => response.destroy())
+  })
+  const sockets = new Set<{ destroy(): unknown }>()
+  server.on('connection', (socket) => {
+    if (isCut) socket.destroy()
+    sockets.add(socket)
+    socket.once('close', () => sockets.delete(socket))
+  })
+  const listening = await listenOnLoopback(server)
+  return {
+    endpoint: `127.0.0.1:${listening.port}`,
+    counts,
+    worsen: (more) => (share = more),
+    refuse: (how) => (refusal = how),
+    cut: () => {
+      isCut = true
+      for (const socket of sockets) socket.destroy()
+      for (const relay of relays.values()) void relay.then((one) => one.cut())
+    },
+    mend: () => {
+      isCut = false
+      for (const relay of relays.values()) void relay.then((one) => one.mend())
+    },
+    [Symbol.asyncDispose]: async () => {
+      for (const relay of relays.values()) await (await relay)[Symbol.asyncDispose]()
+      await listening[Symbol.asyncDispose]()
+    },
+  }
+}
+
+/** As it came: the signature is over what it says. */
+async function ask(endpoint: string, request: IncomingMessage, body: Buffer) {
+  const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>()
+  const [host, port] = endpoint.split(':')
+  const { method, url, rawHeaders } = request
+  forward({ host, port, method, path: url, headers: rawHeaders, agent: false }, resolve)
+    .once('error', reject)
+    .end(body)
+  const answer = await promise
+  const { connection: _, 'transfer-encoding': _encoding, ...headers } = answer.headers
+  const bytes = await buffer(answer)
+  // Whoever cuts it off says how long it was to be; a HEAD says so of what it has not.
+  const length = method === 'HEAD' ? {} : { 'content-length': bytes.length }
+  return { status: answer.statusCode ?? 0, headers: { ...headers, ...length }, body: bytes }
+}
