@@ -7,9 +7,9 @@ export interface FeedListener {
    * @param done called once all of it is at the target, or among the failures. Until then the store must be able to tell it
    * again: this process may be killed. Not there where the feed cannot tell anything again.
    */
-  changed(folders: readonly DirtyFolder[], done?: () => void): void
+  readonly changed: (folders: readonly DirtyFolder[], done?: () => void) => void
   /** Told once, when nothing is told any more, before `close`. */
-  ended(error: Error): void
+  readonly ended: (error: Error) => void
   readonly positions: FeedPositions
 }
 

@@ -80,7 +80,7 @@ class QueueReader {
   #identity: Promise<{ readonly stream: string; readonly keepsMs: number }> | undefined
   #isReading = false
   #done: Received[] = []
-  #removing: Promise<void> | undefined
+  #isRemoving = false
   #task: Task | undefined
   /** When nothing more was in the queue, in milliseconds since 1970. */
   #drainedMs: number | undefined
@@ -213,10 +213,11 @@ class QueueReader {
 
   #isDone(received: Received): void {
     this.#done.push(received)
-    this.#removing ??= this.#removeDone().finally(() => (this.#removing = undefined))
+    if (!this.#isRemoving) void this.#removeDone()
   }
 
   async #removeDone(): Promise<void> {
+    this.#isRemoving = true
     // What is done in the same turn goes together.
     await Promise.resolve()
     while (this.#done.length > 0 && !this.#end.signal.aborted) {
@@ -231,6 +232,7 @@ class QueueReader {
       this.#hasRoom.resolve()
       this.#hasRoom = Promise.withResolvers()
     }
+    this.#isRemoving = false
   }
 
   async #tend(): Promise<void> {
