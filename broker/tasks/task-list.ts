@@ -113,6 +113,12 @@ export const taskList = {
     summary: 'Publishes changes of the lists of failures',
     everyMs: 1_000,
   },
+  // What was read since is compared or told again after a crash.
+  'migrations.feed-positions': {
+    owner: 'per-migration',
+    summary: 'Stores how far live migrations have read the notifications of their sources',
+    everyMs: 60_000,
+  },
   // As often as metrics are collected: nothing is read for this one.
   'migrations.lag': {
     owner: 'one-node',

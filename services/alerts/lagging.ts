@@ -1,4 +1,4 @@
-import { defaultComparisonSeconds } from '../../subjects/migrations/model/changes.ts'
+import { defaultComparisonSeconds, isTold } from '../../subjects/migrations/model/changes.ts'
 import type { Migration } from '../../subjects/migrations/model/model.ts'
 import type { Observation } from './judge.ts'
 
@@ -23,7 +23,7 @@ const unheardSeconds = ({ changeDetection, comparisonPeriodSeconds = defaultComp
 
 function lagText({ migrationId, changeDetection }: Live, lagSeconds: number): string {
   const seconds = Math.round(lagSeconds)
-  return changeDetection === 'watching'
+  return isTold(changeDetection)
     ? `a change of the migration ${migrationId} has waited for ${seconds} s`
     : `what changed at the source of the migration ${migrationId} in the last ${seconds} s may not be at its target`
 }

@@ -1,7 +1,9 @@
+import { hash } from 'node:crypto'
 import { availableParallelism } from 'node:os'
 import type { Log } from '../../../broker/common/log.ts'
 import type { NatsConnection } from '../../../broker/rpc/connection.ts'
 import type { Collection } from '../../../broker/state/collection.ts'
+import type { RecordJournals } from '../../../broker/state/books/record-journal.ts'
 import { every, type Task } from '../../../broker/tasks/tasks.ts'
 import type { Movers } from '../../../subjects/migrations/agents.ts'
 import type { FilesystemSpec } from '../../../subjects/filesystems/kinds.ts'
@@ -16,6 +18,7 @@ import type { FailureLedger } from '../failures/failures.ts'
 import { type MigrationRecord, workIdOf } from '../lifecycle/record.ts'
 import { changesOf as openChanges } from '../live/changes-of.ts'
 import { KnownFailures } from '../live/known-failures.ts'
+import { StoredPositions } from '../live/feed-positions.ts'
 import { ClockSteps } from '../live/clock-steps.ts'
 import type { CountListener } from '../progress/checkpoint-writer.ts'
 import type { InFlightProgress } from '../progress/in-flight-progress.ts'
@@ -23,6 +26,7 @@ import type { WorkStores } from '../progress/work.ts'
 import { RemovalGuards } from '../removals/removal-guards.ts'
 import type { RuleBook } from '../rules/book.ts'
 import { engineMappings } from '../rules/mappings/frozen.ts'
+import { settingsKey } from './followed.ts'
 import { Runner } from './runner.ts'
 
 interface EngineNeeds {
@@ -98,6 +102,7 @@ export const resolving = part({
 })
 
 interface RunnerNeeds extends WorkStores {
+  readonly journals: RecordJournals
   readonly connection: NatsConnection
   readonly records: Collection<typeof MigrationRecord>
   readonly failures: FailureLedger
@@ -115,12 +120,34 @@ interface RunnerNeeds extends WorkStores {
   readonly log: Log
 }
 
+/** Under other rules others of its changes count: what it was told under those of before says nothing then. */
+const readerOf = (record: MigrationRecord): string =>
+  `${workIdOf(record)} ${hash('sha256', settingsKey(record), 'base64url')}`
+
 /** Works on the migrations that run. */
 export const running = part({
   name: 'runner',
-  tasks: ['migrations.comparisons', 'migrations.rescans', 'migrations.roots', 'migrations.under-way'],
-  start: (needs: RunnerNeeds) => {
-    const { failures, bounds, place, assignments, defaultMovers, guards, inFlight, log } = needs
+  tasks: [
+    'migrations.comparisons',
+    'migrations.feed-positions',
+    'migrations.rescans',
+    'migrations.roots',
+    'migrations.under-way',
+  ],
+  start: async (needs: RunnerNeeds) => {
+    const {
+      connection,
+      journals,
+      failures,
+      bounds,
+      place,
+      assignments,
+      defaultMovers,
+      guards,
+      inFlight,
+      log,
+    } = needs
+    const positions = await StoredPositions.open(connection, journals)
     const runner = new Runner({
       ...needs,
       spillFolder: needs.reportsFolder,
@@ -132,6 +159,11 @@ export const running = part({
           migration: migrationId,
           comparisonSeconds,
           gapSinceMs,
+          // What a comparison found and nobody may remove yet, or the queue lost, no news tells again.
+          comparesFirst: [record.lost, record.deletions, record.approvedDeletions].some(
+            (one) => one !== undefined,
+          ),
+          positions: positions.of(readerOf(record)),
           failures: await KnownFailures.open(failures, workIdOf(record), pathFromText(record.path)),
           countedFirst: guards.countingFirst(record, spec),
           endsWithScan: !listenAndApplySourceChanges,
@@ -150,6 +182,8 @@ export const running = part({
         workStates: () => runner.states(),
       },
       run: async () => {
+        const readers = new Set((await needs.records.all()).map(readerOf))
+        await positions.sweep((reader) => readers.has(reader))
         await runner.start()
         telling = every('migrations.under-way', () => {
           inFlight.tell()

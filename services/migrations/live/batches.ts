@@ -1,5 +1,8 @@
 import { monotonicMs } from '../../../broker/common/monotonic.ts'
 
+const oldestOf = (times: Iterable<number>): number | undefined =>
+  Iterator.from(times).reduce((oldest: number | undefined, time) => Math.min(oldest ?? time, time), undefined)
+
 /** What the queue tells of an item. */
 interface QueuedItem {
   readonly sequence: number
@@ -18,6 +21,8 @@ export interface Batch {
   readonly releases: (() => void)[]
   /** Called with how long an item of it was worked on, when that is done. */
   readonly onWorked?: (ms: number) => void
+  /** Whether everything is compared by it: nobody told of what it finds. */
+  readonly isComparison?: boolean
 }
 
 interface OpenBatch {
@@ -54,10 +59,13 @@ export class Batches {
 
   /** When the oldest change was seen; undefined without any. */
   get oldestMs(): number | undefined {
-    if (this.#open.size === 0) return undefined
-    return this.#open
-      .values()
-      .reduce((oldest, { batch }) => Math.min(oldest, batch.sinceMs), Number.POSITIVE_INFINITY)
+    return oldestOf(this.#open.values().map(({ batch }) => batch.sinceMs))
+  }
+
+  /** The same of what was told, not found by comparing everything. */
+  get oldestToldMs(): number | undefined {
+    const told = this.#open.values().filter(({ batch }) => batch.isComparison !== true)
+    return oldestOf(told.map(({ batch }) => batch.sinceMs))
   }
 
   /** An item goes into the queue that begins a batch. */

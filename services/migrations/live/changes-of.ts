@@ -1,19 +1,24 @@
 import type { Log } from '../../../broker/common/log.ts'
 import type { StoreBounds } from '../../drivers/contract/bounds.ts'
+import type { FeedPositions } from '../../drivers/feeds/feed.ts'
 import { openDriver } from '../../drivers/index.ts'
 import type { MoveSpec } from '../../engine/mover.ts'
 import { Changes } from './changes.ts'
-import { Comparison } from './comparison.ts'
+import { Comparison, WithComparisons } from './comparison.ts'
 import type { KnownFailures } from './known-failures.ts'
 import type { CountedFirst } from './on-hold.ts'
 
 export interface FollowOptions {
   /** Name of the migration, for the log. */
   readonly migration: string
-  /** Where nothing tells of changes: how often everything is compared; undefined for the usual period. */
+  /** How often everything is compared, where that is the way or notifications tell; undefined for the usual period of each. */
   readonly comparisonSeconds: number | undefined
   /** See `ChangesOptions`. */
   readonly gapSinceMs: number | undefined
+  /** See `ChangesOptions`. */
+  readonly comparesFirst: boolean
+  /** See `ChangesOptions`. */
+  readonly positions: FeedPositions
   /** Changes after the scan are not applied. */
   readonly endsWithScan: boolean
   readonly failures: KnownFailures
@@ -38,8 +43,10 @@ export async function changesOf(
   const comparison = () => new Comparison(comparisonSeconds)
   const counting = changes === undefined ? { countedFirst } : {}
   const all = { ...options, ...counting, fallback: comparison }
-  if (told !== undefined && !('refusal' in told))
-    return new Changes({ ...all, feed: told, reason: undefined })
+  if (told !== undefined && !('refusal' in told)) {
+    const feed = told.compares === true ? told : new WithComparisons(told, comparisonSeconds)
+    return new Changes({ ...all, feed, reason: told.reason })
+  }
   return new Changes({
     ...all,
     feed: comparison(),

@@ -9,6 +9,7 @@ import { type ChangesOptions, type ChangesPort, type ChangesView, lagSeconds, ol
 import type { KnownFailures } from './known-failures.ts'
 import { entriesIn, OnHold, RemovalsHeld } from './on-hold.ts'
 import { OtherNames } from './other-names.ts'
+import { Told } from './told.ts'
 import { monotonicMs, timeOf } from '../../../broker/common/monotonic.ts'
 import { WatchError, type ChangeFeed } from '../../drivers/feeds/feed.ts'
 import { HeldNames } from './held-names.ts'
@@ -37,6 +38,7 @@ export class Changes {
   readonly #options: ChangesOptions
   readonly #dirty = new DirtyFolders()
   readonly #batches = new Batches()
+  readonly #told = new Told()
   readonly #held = new HeldNames(
     (...change) => {
       this.#addName(...change)
@@ -84,7 +86,8 @@ export class Changes {
     this.#options.countedFirst?.begin()
     signal.addEventListener('abort', () => void this.close(), { once: true })
     try {
-      await this.#open()
+      const missedNothing = await this.#open()
+      if (missedNothing && this.#options.comparesFirst !== true) this.#comparisons.nothingMissed()
     } catch (error) {
       if (!(error instanceof WatchError && error.isLimit)) throw error
       await this.#fallBack(error)
@@ -149,6 +152,7 @@ export class Changes {
     if (result?.deferral?.reason === 'SOURCE_EMPTY') this.failures.keepAll()
     this.#batches.done(item)
     this.#pump()
+    this.#acknowledge()
   }
 
   /** Whether something is thought to be in the queue. */
@@ -164,6 +168,7 @@ export class Changes {
   /** The queue was empty after something was put into it so often; what came later may still be there. */
   emptied(queued: number): void {
     this.#batches.clear(queued)
+    this.#acknowledge()
   }
 
   /** What is in the queue may be lost: everything is to be compared. */
@@ -206,19 +211,35 @@ export class Changes {
     return oldestOf([...found, this.#batches.oldestMs, this.#onHold.sinceMs, this.#judgedSinceMs])
   }
 
-  #open(): Promise<void> {
-    return (
-      this.#feed?.open(
-        (folders) => this.#receive(folders),
-        (error) => this.#ended(error),
-        this.#signal,
-      ) ?? Promise.resolve()
-    )
+  async #open(): Promise<boolean> {
+    const listener = {
+      changed: (folders: readonly DirtyFolder[], done?: () => void) => this.#receive(folders, done),
+      ended: (error: Error) => this.#ended(error),
+      positions: this.#options.positions,
+    }
+    return (await this.#feed?.open(listener, this.#signal)) ?? false
   }
 
-  #receive(folders: readonly DirtyFolder[]): void {
+  #receive(folders: readonly DirtyFolder[], done?: () => void): void {
     for (const folder of folders) this.#add(folder)
+    if (done !== undefined) this.#told.add(folders, done)
     this.#pump()
+    this.#acknowledge()
+  }
+
+  /** Says of what was told, and is done, that it is. */
+  #acknowledge(): void {
+    if (this.#told.size === 0 || this.#port === undefined) return
+    const found = [
+      this.#dirty.oldestMs,
+      this.#held.oldestMs,
+      this.#otherNames.sinceMs,
+      this.#batches.oldestToldMs,
+    ]
+    this.#told.done(
+      oldestOf([...found, this.#onHold.sinceMs, this.#judgedSinceMs]),
+      oldestOf([this.#comparisons.dueMs, this.#batches.oldestMs]),
+    )
   }
 
   #add(folder: DirtyFolder): void {
@@ -313,6 +334,7 @@ export class Changes {
       releases: [() => this.#compared()],
       onFirst: () => undefined,
       onWorked: (ms: number) => this.#otherNames.worked(ms),
+      isComparison: true,
     }
     await this.#publish('region', items, batch)
   }
@@ -343,16 +365,20 @@ export class Changes {
     this.#comparisons.end()
     this.#judgeCounted().catch((error: unknown) => this.#port?.fail(error))
     this.#otherNames.compared()
+    this.#acknowledge()
     failures.compared().catch((err: unknown) => {
       log.debug({ err, migration }, 'Failures that are mended stay until the next comparison.')
     })
   }
 
-  /** The id must be new: the queue takes items with one that it has seen before for the same. */
+  /**
+   * The ids must be new: the queue takes items with one that it has seen before for the same. All of them are known before the
+   * first is in the queue, which may be done before the next one is.
+   */
   async #publish(lane: 'change' | 'region', items: readonly Uint8Array[], batch: Batch): Promise<void> {
-    for (const item of items) {
-      const messageId = `change-${this.#id}.${this.#count++}`
-      this.#batches.begin(messageId, batch)
+    const made = items.map((item) => ({ item, messageId: `change-${this.#id}.${this.#count++}` }))
+    for (const { messageId } of made) this.#batches.begin(messageId, batch)
+    for (const { item, messageId } of made) {
       await this.#port?.publish(lane, item, messageId)
       this.#batches.isQueued(messageId)
     }

@@ -37,6 +37,12 @@ export class Comparisons {
     this.#dueMs ??= sinceMs
   }
 
+  /** Whoever tells of changes has missed none. */
+  nothingMissed(): void {
+    this.#dueMs = undefined
+    this.#knownMs = monotonicMs()
+  }
+
   /** From now on there is no news; up to now there was. */
   newsEnded(): void {
     this.#knownMs = this.#dueMs ?? monotonicMs()

@@ -1,5 +1,5 @@
 import type { Log } from '../../../broker/common/log.ts'
-import type { ChangeDetection, ChangeFeed } from '../../drivers/feeds/feed.ts'
+import type { ChangeDetection, ChangeFeed, FeedPositions } from '../../drivers/feeds/feed.ts'
 import type { KnownFailures } from './known-failures.ts'
 import type { CountedFirst } from './on-hold.ts'
 import { monotonicMs } from '../../../broker/common/monotonic.ts'
@@ -21,6 +21,9 @@ export interface ChangesOptions {
   readonly fallback: () => ChangeFeed
   /** Since when nobody was told of the changes (`monotonicMs`): all is to be compared once; undefined where there is no gap. */
   readonly gapSinceMs: number | undefined
+  /** Whether all is to be compared in any case, as something else than news of changes may be missing. */
+  readonly comparesFirst?: boolean
+  readonly positions: FeedPositions
   /** Changes after the scan are not applied. */
   readonly endsWithScan: boolean
   readonly failures: KnownFailures

@@ -3,6 +3,7 @@ import { emission, type Events } from '../../../broker/state/events.ts'
 import type { Log } from '../../../broker/common/log.ts'
 import type { Payload } from '../../../subjects/kit/contract.ts'
 import { migrationEvents } from '../../../subjects/migrations/events.ts'
+import { isTold } from '../../../subjects/migrations/model/changes.ts'
 import type { ChangesView } from '../live/following.ts'
 import type { Figures } from './figures.ts'
 import type { InFlightProgress } from '../progress/in-flight-progress.ts'
@@ -99,7 +100,7 @@ export class ProgressEvents extends Poller {
 }
 
 /** Whether the lag only tells how long ago somebody looked: it grows by itself. */
-const grows = (detection: ChangesView['detection'] | undefined): boolean => detection !== 'watching'
+const grows = (detection: ChangesView['detection'] | undefined): boolean => !isTold(detection)
 
 /** What moves while something is done: time passes in any case, and conditions have an event of their own. */
 function figuresIn({ state, pathRetryCount, progress }: Payload<typeof progressed>): string {

@@ -7,27 +7,36 @@ const maxComparisonSeconds = 86_400
 /** How often everything is compared where nothing tells of changes, from start to start. */
 export const defaultComparisonSeconds = 60
 
+/** How often everything is compared where notifications tell of changes: what one of those lost is found by it. */
+export const defaultHealingSeconds = 86_400
+
 /** An option of live migrations. */
 export const comparisonPeriodSeconds = Type.Optional(
   Type.Integer({
     minimum: 1,
     maximum: maxComparisonSeconds,
-    description: `Live migrations: seconds from one comparison of source and target to the next, where the source does not tell of its changes; default ${defaultComparisonSeconds}`,
+    description: `Live migrations: seconds from one comparison of source and target to the next, where the source does not tell of its changes (default ${defaultComparisonSeconds}), or notifications tell of them (default ${defaultHealingSeconds}: it finds what one of those lost)`,
   }),
 )
 
 /** How changes at the source are found. */
-export const changeDetections = ['watching', 'comparing', 'off'] as const
+export const changeDetections = ['watching', 'notified', 'snapshots', 'comparing', 'off'] as const
+
+/** Whether the source tells of its changes: the lag is the age of one that is known then. */
+export const isTold = (detection: (typeof changeDetections)[number] | undefined): boolean =>
+  detection !== undefined && detection !== 'comparing' && detection !== 'off'
 
 /** What a live migration says of the changes at its source. */
 export const changeFigures = {
   changeDetection: Type.Optional(
     Type.Enum(changeDetections, {
       description:
-        'How changes at the source are found: it tells of them, it is compared with the target from time to time, or they are not followed, such as while the migration is stopped',
+        'How changes at the source are found: its host tells of them (watching), the store sends notifications (notified), its snapshots are compared with each other (snapshots), source and target are compared from time to time (comparing), or they are not followed (off), such as while the migration is stopped',
     }),
   ),
-  changeDetectionReason: Type.Optional(Text('Why changes are not told at once')),
+  changeDetectionReason: Type.Optional(
+    Text('By which way changes are told, or why they are not told at once'),
+  ),
   changeLagSeconds: Type.Optional(
     Type.Number({
       minimum: 0,

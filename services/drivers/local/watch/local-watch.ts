@@ -6,7 +6,7 @@ import { StoreError } from '../../contract/driver.ts'
 import { localError } from '../errors.ts'
 import { textFromPath } from '../../paths/path-text.ts'
 import type { DirtyFolder } from '../../feeds/dirty-folders.ts'
-import { type ChangeFeed, WatchError } from '../../feeds/feed.ts'
+import { type ChangeFeed, type FeedListener, WatchError } from '../../feeds/feed.ts'
 import type { FromWatchThread, ToWatchThread } from './messages.ts'
 
 /**
@@ -69,6 +69,7 @@ export function localFeed(
 /** Is told of changes by the system. */
 export class LocalWatch implements ChangeFeed {
   readonly detection = 'watching'
+  readonly compares = true
   readonly #root: Buffer
   readonly #maxWatches: number
   readonly #bounds: StoreBounds | undefined
@@ -83,11 +84,7 @@ export class LocalWatch implements ChangeFeed {
     this.#bounds = bounds
   }
 
-  async open(
-    onChange: (folders: readonly DirtyFolder[]) => void,
-    onEnd: (error: Error) => void,
-    signal: AbortSignal,
-  ): Promise<void> {
+  async open(listener: FeedListener, signal: AbortSignal): Promise<boolean> {
     signal.throwIfAborted()
     const { promise, resolve, reject } = Promise.withResolvers<void>()
     let isOpen = false
@@ -98,8 +95,8 @@ export class LocalWatch implements ChangeFeed {
       { root: this.#root, maxWatches: this.#maxWatches, bounds: this.#bounds },
       {
         open: resolve,
-        dirty: onChange,
-        end: (error) => (isOpen ? onEnd(error) : reject(error)),
+        dirty: (folders) => listener.changed(folders),
+        end: (error) => (isOpen ? listener.ended(error) : reject(error)),
       },
     )
     try {
@@ -107,6 +104,7 @@ export class LocalWatch implements ChangeFeed {
       isOpen = true
       // Writes through mapped memory and changes below a mount point are not reported.
       this.#task = every('migrations.rescans', () => this.#thread?.rescan(this.#id))
+      return false
     } catch (error) {
       await this.close()
       throw error

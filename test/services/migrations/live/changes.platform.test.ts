@@ -4,7 +4,7 @@ import { afterAll, beforeAll, beforeEach, expect, test, vi } from 'vitest'
 import { Batches } from '../../../../services/migrations/live/batches.ts'
 import { Changes } from '../../../../services/migrations/live/changes.ts'
 import { Comparison } from '../../../../services/migrations/live/comparison.ts'
-import type { ChangeFeed } from '../../../../services/drivers/feeds/feed.ts'
+import type { ChangeFeed, FeedListener } from '../../../../services/drivers/feeds/feed.ts'
 import type { ChangesOptions } from '../../../../services/migrations/live/following.ts'
 import { HeldNames } from '../../../../services/migrations/live/held-names.ts'
 import { KnownFailures } from '../../../../services/migrations/live/known-failures.ts'
@@ -18,6 +18,7 @@ import { decodeItem } from '../../../../services/engine/items/item-decode.ts'
 import { type FailureLedger, openFailures } from '../../../../services/migrations/failures/failures.ts'
 import { smallLimits, startTestBroker } from '../../../support/broker.ts'
 import { createFolder } from '../../../support/migrations.ts'
+import { noPositions } from '../../../support/feeds.ts'
 import { testLog } from '../../../support/platform.ts'
 import { until } from '../../../support/until.ts'
 
@@ -56,6 +57,7 @@ function follow(options: Partial<ChangesOptions> & { maxWatches?: number } = {})
     reason: undefined,
     fallback: () => new Comparison(),
     gapSinceMs: undefined,
+    positions: noPositions,
     endsWithScan: false,
     failures: known,
     migration: 'test',
@@ -97,14 +99,17 @@ function follow(options: Partial<ChangesOptions> & { maxWatches?: number } = {})
 }
 
 /** The same with a feed that the test tells of changes, once what was there before it is in the queue to be compared. */
-async function followTold() {
-  let tell: Parameters<ChangeFeed['open']>[0] = () => undefined
+async function followTold(missedNothing = false, options: Partial<ChangesOptions> = {}) {
+  let tell: FeedListener['changed'] = () => undefined
   const feed: ChangeFeed = {
     detection: 'watching',
-    open: async (onChange) => void (tell = onChange),
+    open: async ({ changed }) => {
+      tell = changed
+      return missedNothing
+    },
     close: async () => undefined,
   }
-  const live = follow({ feed, gapSinceMs: monotonicMs() })
+  const live = follow({ feed, gapSinceMs: monotonicMs(), ...options })
   await live.start()
   await live.changes.scanned()
   return { ...live, tell }
@@ -542,4 +547,49 @@ test('when something of the queue is lost everything is compared, and the target
   expect(live.changes.view().lagSeconds).toBeGreaterThan(0)
   live.done(everything)
   expect(live.changes.view()).toMatchObject({ scheduled: 0, unscheduled: 0, lagSeconds: 0 })
+})
+
+test('what was told is acknowledged when it is done, whatever it was put together with, and a comparison does not hold it up', async () => {
+  await using live = await followTold()
+  const isDone: string[] = []
+  const startMs = monotonicMs()
+  const folderOf = (folder: string, name: string, sinceMs: number) =>
+    ({ folder, names: [name], trees: [], scope: 'names', sinceMs }) as const
+  live.tell([folderOf('a', '1', startMs)], () => void isDone.push('first'))
+  live.tell([folderOf('b', '2', startMs + 1)], () => void isDone.push('second'))
+  live.tell([], () => void isDone.push('nothing'))
+  // The comparison of what was before is under way, and both are in the queue.
+  const first = await live.next(2)
+  const second = await live.next(3)
+  live.done(second)
+  // What tells of nothing is done at once; the second waits for the first, which is older.
+  expect(isDone).toEqual(['nothing'])
+  // It changed again while it was worked on: it is not done.
+  live.done(first, named('a', '1'))
+  expect(isDone).toEqual(['nothing'])
+  live.done(await live.next(4))
+  expect(isDone).toEqual(['nothing', 'first', 'second'])
+})
+
+test('that everything changed is acknowledged when everything was compared', async () => {
+  await using live = await followTold()
+  live.done(live.queue[0]!)
+  let isDone = false
+  live.tell(
+    [{ folder: '', names: [], trees: [], scope: 'tree', sinceMs: monotonicMs() }],
+    () => void (isDone = true),
+  )
+  const comparison = await live.next(2)
+  expect([comparison.lane, isDone]).toEqual(['region', false])
+  live.done(comparison)
+  await live.changes.scanned()
+  expect(isDone).toBe(true)
+})
+
+test('who has missed nothing compares nothing, unless something else may be missing', async () => {
+  await using quiet = await followTold(true)
+  expect(quiet.queue).toEqual([])
+  expect(quiet.changes.view()).toMatchObject({ unscheduled: 0, lagSeconds: 0 })
+  await using other = await followTold(true, { comparesFirst: true })
+  expect(other.queue).toMatchObject([{ lane: 'region', paths: ['/'] }])
 })

@@ -1,0 +1,39 @@
+/** A message of a queue that this process has received, and not removed yet. */
+export interface QueueMessage {
+  readonly body: string
+  /** When it was sent, in milliseconds since 1970. */
+  readonly sentMs: number
+  /** What the queue needs to find it; may change when it is hidden again. */
+  readonly receipt: string
+}
+
+/**
+ * A queue of a cloud into which a store puts notifications: whoever receives a message hides it from others for a while, and
+ * removes it when its work is done; else it comes again. Every operation that fails throws a StoreError.
+ */
+export interface MessageQueue {
+  /** For people, such as `the queue changes (SQS)`. */
+  readonly name: string
+  /** For so long a message is hidden when it is received, and when it is hidden again. */
+  readonly hiddenMs: number
+  /**
+   * Which queue it is: `stream` is another one for another queue of the same name, `keepsMs` how long it keeps a message that
+   * nobody removes. Throws `gone` without such a queue, `refused` where its messages may not be read.
+   */
+  identify(signal: AbortSignal): Promise<{ readonly stream: string; readonly keepsMs: number }>
+  /** Waits for messages for some seconds, then answers with none. */
+  receive(signal: AbortSignal): Promise<readonly QueueMessage[]>
+  remove(messages: readonly QueueMessage[]): Promise<void>
+  /** Hides them for `hiddenMs` from now on. Returns them with the receipts that hold from then on; those that are no longer there are left out. */
+  hide(messages: readonly QueueMessage[]): Promise<readonly QueueMessage[]>
+  close(): void
+}
+
+/** What a message says: objects that were written or removed, each in a bucket or container. */
+export interface Notice {
+  readonly bucket: string
+  /** As latin1, a character a byte. */
+  readonly key: string
+  /** Milliseconds since 1970. */
+  readonly timeMs: number
+}

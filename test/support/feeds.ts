@@ -1,0 +1,20 @@
+import type { FeedPositions } from '../../services/drivers/feeds/feed.ts'
+
+/** For a feed that has none to keep. */
+export const noPositions: FeedPositions = {
+  recall: async () => undefined,
+  keep: async () => undefined,
+}
+
+/** Positions of many readers, in memory: as `StoredPositions`. */
+export function memoryPositions() {
+  const kept = new Map<string, { readonly reader: string; readonly at: string }>()
+  const of = (reader: string): FeedPositions => ({
+    recall: async (stream) => {
+      const known = kept.get(stream)
+      return known?.reader === reader ? known.at : undefined
+    },
+    keep: async (stream, at) => void kept.set(stream, { reader, at }),
+  })
+  return { of, kept }
+}
