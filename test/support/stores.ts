@@ -151,6 +151,8 @@ export function behind(
       return { kind: spec.kind, options: { ...spec.options, endpoint, additionalProperties } }
     case 'adls2-oauth2':
       return { kind: spec.kind, options: { ...spec.options, endpoint, additionalProperties } }
+    case 'adls2-sas':
+      return { kind: spec.kind, options: { ...spec.options, endpoint, additionalProperties } }
     case 's3a':
       return {
         kind: spec.kind,
