@@ -3,8 +3,8 @@ import { momentOf, monotonicMs } from '../../../broker/common/monotonic.ts'
 import { every, type Task } from '../../../broker/tasks/tasks.ts'
 import { storeError } from '../contract/store-error.ts'
 import { foldersOf } from './changed-objects.ts'
-import type { DirtyFolder } from './dirty-folders.ts'
-import { type ChangeFeed, type FeedListener, WatchError } from './feed.ts'
+import type { DirtyFolder } from '../feeds/dirty-folders.ts'
+import { type ChangeFeed, type FeedListener, WatchError } from '../feeds/feed.ts'
 import type { MessageQueue, Notice, QueueMessage } from './message-queue.ts'
 
 /** Messages that are received and not removed yet, at most: more wait in the queue. SQS hides no more than 120,000. */

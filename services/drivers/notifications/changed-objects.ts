@@ -1,4 +1,4 @@
-import { type DirtyFolder, DirtyFolders } from './dirty-folders.ts'
+import { type DirtyFolder, DirtyFolders } from '../feeds/dirty-folders.ts'
 
 /** An object that was written or removed, and when. */
 export interface ChangedObject {
