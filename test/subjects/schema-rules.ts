@@ -58,7 +58,8 @@ export function untypedIn(schema: TSchema, at: string): string[] {
 }
 
 const keywords = new Set(
-  `type title description enum const anyOf format pattern minLength maxLength minimum maximum items minItems maxItems
+  `type title description enum const anyOf format pattern minLength maxLength contentEncoding contentMediaType
+  minimum maximum items minItems maxItems
   properties required patternProperties additionalProperties maxProperties`.split(/\s+/),
 )
 

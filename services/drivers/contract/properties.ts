@@ -6,9 +6,11 @@ export type PropertyValues<P extends Properties> = <N extends keyof P>(
   name: N,
 ) => P[N] extends { readonly unit: string } ? number : string
 
+const number = /^\d{1,15}$/
+
 /**
- * Checks what was given. Throws GantryError NOT_ACCEPTED that names every property which is unknown or has no lawful value;
- * values of unknown ones may be secrets and are not repeated.
+ * Checks what was given. Throws GantryError NOT_ACCEPTED that names every property which is unknown or has no lawful value,
+ * INVALID_INPUT where one that is a number has none; values of unknown ones may be secrets and are not repeated.
  * @param others whether a name is accepted besides: it changes nothing, or the caller reads it
  */
 export function readProperties<P extends Properties>(
@@ -18,6 +20,7 @@ export function readProperties<P extends Properties>(
 ): PropertyValues<P> {
   const values = new Map<keyof P, string | number>()
   const problems: Problem[] = []
+  let isForm = false
   for (const [name, text] of Object.entries(given)) {
     const property = Object.hasOwn(known, name) ? known[name] : undefined
     if (property === undefined) {
@@ -28,6 +31,7 @@ export function readProperties<P extends Properties>(
         })
       continue
     }
+    isForm ||= 'unit' in property && !number.test(text)
     const { value, problem } = readProperty(property, text)
     if (value === undefined) problems.push({ field: name, problem })
     else values.set(name, value)
@@ -38,7 +42,9 @@ export function readProperties<P extends Properties>(
       problem,
     }))
     const text = problems.map(({ field, problem }) => `${field} ${problem}`).join('; ')
-    throw new GantryError('NOT_ACCEPTED', `additionalProperties: ${text}`, { details })
+    throw new GantryError(isForm ? 'INVALID_INPUT' : 'NOT_ACCEPTED', `additionalProperties: ${text}`, {
+      details,
+    })
   }
   return ((name: keyof P) => values.get(name) ?? known[name]?.default) as PropertyValues<P>
 }
@@ -51,7 +57,7 @@ function readProperty(
   | { readonly value?: never; readonly problem: string } {
   if ('unit' in property) {
     const { min, max, unit } = property
-    const value = /^\d{1,15}$/.test(text) ? Number(text) : NaN
+    const value = number.test(text) ? Number(text) : NaN
     if (value >= min && value <= max) return { value }
     return { problem: `must be a whole number of ${unit} from ${min} to ${max}` }
   }

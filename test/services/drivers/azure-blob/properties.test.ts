@@ -8,11 +8,16 @@ const entries = Object.entries<Property>(azureProperties).flatMap(([name, proper
   'unit' in property ? [[name, property] as const] : [],
 )
 
+const isNumber = (given: string) => entries.some(([name]) => name === given)
+
 const problemsOf = (given: Record<string, string>): unknown => {
   try {
     readProperties(azureProperties, given)
   } catch (error) {
-    if (error instanceof GantryError && error.code === 'NOT_ACCEPTED') return error.details
+    // What is no number has no valid form; any other number only does not fit.
+    const hasForm = Object.entries(given).every(([name, text]) => !isNumber(name) || /^\d{1,15}$/.test(text))
+    if (error instanceof GantryError && error.code === (hasForm ? 'NOT_ACCEPTED' : 'INVALID_INPUT'))
+      return error.details
     throw error
   }
   return []
