@@ -15,14 +15,20 @@ export interface FeedListener {
 
 /** Where readers are in streams of changes, kept durably. */
 export interface FeedPositions {
+  /** Who this reader is in what is kept; undefined as long as something that it missed before is not made up for. */
+  readonly reader: string | undefined
   /**
-   * Where this reader was when it was kept last, as opaque text; undefined where it never was, and where another reader of the
-   * same stream was kept later: what that one took this one was never told.
+   * Where this reader was when it was kept last, as opaque text; undefined where it never was, and where other readers of the
+   * same stream were kept later without it: what those took this one was never told.
    * @param stream what is read, such as the address of a queue; at most 1,000 characters
    */
   recall(stream: string): Promise<string | undefined>
-  /** Resolves when it is stored. @param at at most 4,000 characters */
-  keep(stream: string, at: string): Promise<void>
+  /**
+   * Resolves when it is stored, in place of what was kept of the stream.
+   * @param at at most 4,000 characters
+   * @param readers who is there, in place of this one alone: those whom the same process tells the same
+   */
+  keep(stream: string, at: string, readers?: readonly string[]): Promise<void>
 }
 
 /** Where changes at the source are learnt from. */

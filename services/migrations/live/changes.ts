@@ -11,7 +11,7 @@ import { entriesIn, OnHold, RemovalsHeld } from './on-hold.ts'
 import { OtherNames } from './other-names.ts'
 import { Told } from './told.ts'
 import { monotonicMs, timeOf } from '../../../broker/common/monotonic.ts'
-import { WatchError, type ChangeFeed } from '../../drivers/feeds/feed.ts'
+import { WatchError, type ChangeFeed, type FeedPositions } from '../../drivers/feeds/feed.ts'
 import { HeldNames } from './held-names.ts'
 
 /**
@@ -215,9 +215,23 @@ export class Changes {
     const listener = {
       changed: (folders: readonly DirtyFolder[], done?: () => void) => this.#receive(folders, done),
       ended: (error: Error) => this.#ended(error),
-      positions: this.#options.positions,
+      positions: this.#positions,
     }
     return (await this.#feed?.open(listener, this.#signal)) ?? false
+  }
+
+  /** Nobody is where the news is before what was missed until then was compared: a kill would leave it missing. */
+  get #positions(): FeedPositions {
+    const { positions } = this.#options
+    const comparisons = this.#comparisons
+    const reader = () => (comparisons.isGapOpen ? undefined : positions.reader)
+    return {
+      get reader() {
+        return reader()
+      },
+      recall: (stream) => positions.recall(stream),
+      keep: (stream, at, readers) => positions.keep(stream, at, readers ?? [reader() ?? []].flat()),
+    }
   }
 
   #receive(folders: readonly DirtyFolder[], done?: () => void): void {
