@@ -15,14 +15,18 @@ export interface FeedListener {
 
 /** Where readers are in streams of changes, kept durably. */
 export interface FeedPositions {
-  /** Who this reader is in what is kept; undefined as long as something that it missed before is not made up for. */
-  readonly reader: string | undefined
+  /** Who this reader is in what is kept. */
+  readonly reader: string
+  /** Whether all is made up for that it missed before: until then nothing is kept for it, as a kill would leave that missing. */
+  readonly isComplete: boolean
   /**
    * Where this reader was when it was kept last, as opaque text; undefined where it never was, and where other readers of the
    * same stream were kept later without it: what those took this one was never told.
    * @param stream what is read, such as the address of a queue; at most 1,000 characters
    */
   recall(stream: string): Promise<string | undefined>
+  /** All who are where it was kept last. */
+  readersOf(stream: string): Promise<readonly string[]>
   /**
    * Resolves when it is stored, in place of what was kept of the stream.
    * @param at at most 4,000 characters

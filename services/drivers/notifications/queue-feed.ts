@@ -19,8 +19,8 @@ const spareMs = 3_600_000
 /** What nobody understands may be a change: everything is compared, but no more often than this. */
 const misreadMs = 3_600_000
 /**
- * After a start nothing is removed for so long: feeds of other migrations are opened meanwhile, which go on where they were
- * only if they are told all that comes from then on.
+ * After a start nothing is removed for so long, unless all who were told together before are there again: the others go on
+ * where they were only if they are told all that comes from then on.
  */
 const usualGatherMs = 60_000
 
@@ -33,7 +33,7 @@ export interface QueueFeedOptions {
   readonly bucket: string
   /** Path of the folder whose changes count, as latin1. */
   readonly root: string
-  /** For so long nothing is removed after a start; undefined for as long as usual. */
+  /** For so long others are waited for after a start; undefined for as long as usual. */
   readonly gatherMs?: number | undefined
 }
 
@@ -183,23 +183,27 @@ class QueueReader {
     for (let n = 0; n < receivers; n++) void this.#receiveAll()
   }
 
-  /** From the end of this on, who comes was not told of what is removed. */
+  /** Waits until all who were told together are there again. From then on, who comes was not told of what is removed. */
   async #gather(): Promise<void> {
     const { signal } = this.#end
-    let waitMs = this.#gatherMs
+    const untilMs = monotonicMs() + this.#gatherMs
     while (this.#isGathering) {
-      await delay(waitMs, undefined, { signal, ref: false }).catch(() => undefined)
+      if (monotonicMs() >= untilMs || (await this.#areAllThere().catch(() => false))) {
+        this.#isGathering = false
+        await this.#keep().catch(() => (this.#isGathering = true))
+      }
+      if (this.#isGathering) await delay(retryMs.first, undefined, { signal }).catch(() => undefined)
       if (signal.aborted) return
-      this.#isGathering = false
-      const isKept = await this.#keep().then(
-        () => true,
-        () => false,
-      )
-      this.#isGathering = !isKept
-      waitMs = retryMs.most
     }
     for (const received of this.#received) received.news = undefined
     if (!this.#isRemoving) void this.#removeDone()
+  }
+
+  async #areAllThere(): Promise<boolean> {
+    const { stream } = await this.#identify()
+    const there = [...this.#followers.values()].map(({ listener }) => listener.positions)
+    const named = (await there[0]?.readersOf(stream)) ?? []
+    return named.every((reader) => there.some((one) => one.reader === reader))
   }
 
   async #receiveAll(): Promise<void> {
@@ -343,7 +347,7 @@ class QueueReader {
     const { stream } = await this.#identify()
     const positions = [...this.#followers.values()].map(({ listener }) => listener.positions)
     if (this.#isGathering || positions.length === 0) return
-    const readers = positions.flatMap(({ reader }) => reader ?? [])
+    const readers = positions.filter(({ isComplete }) => isComplete).map(({ reader }) => reader)
     const oldestMs = this.#received
       .values()
       .reduce((oldest, { message }) => Math.min(oldest, message.sentMs), Infinity)

@@ -16,6 +16,8 @@ const batchSize = 10
 const waitSeconds = 20
 /** What is not done within this time after a kill comes again; it is hidden anew before that. */
 const hiddenSeconds = 180
+/** Of a queue that is not set to another; services that keep messages for ever do not tell. */
+const usualRetentionSeconds = 4 * 24 * 3_600
 /** No answer is longer: ten messages of 1 MiB, escaped. */
 const maxAnswerBytes = 64 * 1024 * 1024
 /** Of a message: the most that the service takes. */
@@ -156,7 +158,11 @@ export class SqsQueue implements MessageQueue {
       },
       asked,
     )
-    const { QueueArn: arn, CreatedTimestamp: made, MessageRetentionPeriod: seconds } = recordOf(answer['Attributes'])
+    const {
+      QueueArn: arn,
+      CreatedTimestamp: made,
+      MessageRetentionPeriod: seconds = usualRetentionSeconds,
+    } = recordOf(answer['Attributes'])
     const keepsMs = Number(seconds) * 1_000
     if (typeof arn !== 'string' || typeof made !== 'string' || arn.length + made.length > 900 || !(keepsMs > 0))
       throw failed('unreachable', `attributes of ${this.name}`, 'the answer has none')

@@ -220,17 +220,18 @@ export class Changes {
     return (await this.#feed?.open(listener, this.#signal)) ?? false
   }
 
-  /** Nobody is where the news is before what was missed until then was compared: a kill would leave it missing. */
   get #positions(): FeedPositions {
     const { positions } = this.#options
     const comparisons = this.#comparisons
-    const reader = () => (comparisons.isGapOpen ? undefined : positions.reader)
     return {
-      get reader() {
-        return reader()
+      reader: positions.reader,
+      get isComplete() {
+        return !comparisons.isGapOpen
       },
       recall: (stream) => positions.recall(stream),
-      keep: (stream, at, readers) => positions.keep(stream, at, readers ?? [reader() ?? []].flat()),
+      readersOf: (stream) => positions.readersOf(stream),
+      keep: (stream, at, readers = comparisons.isGapOpen ? [] : [positions.reader]) =>
+        positions.keep(stream, at, readers),
     }
   }
 

@@ -34,12 +34,18 @@ export class StoredPositions {
 
   /** @param reader the same only for who needs to be told the same */
   of(reader: string): FeedPositions {
+    const kept = async (stream: string) => {
+      const known = await this.#positions.get(keyOf(stream))
+      return known?.stream === stream ? known : undefined
+    }
     return {
       reader,
+      isComplete: true,
       recall: async (stream) => {
-        const known = await this.#positions.get(keyOf(stream))
-        return known?.stream === stream && known.readers.includes(reader) ? known.at : undefined
+        const known = await kept(stream)
+        return known?.readers.includes(reader) === true ? known.at : undefined
       },
+      readersOf: async (stream) => (await kept(stream))?.readers ?? [],
       keep: (stream, at, readers = [reader]) =>
         this.#positions.put(keyOf(stream), { stream, readers: readers.slice(0, maxReaders), at }),
     }

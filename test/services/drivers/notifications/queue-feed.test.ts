@@ -132,27 +132,19 @@ test('a queue that is never empty has a position all the same', async () => {
 })
 
 test('migrations that read one queue together go on where they were, all of them, whichever is opened first', async () => {
-  const { queue, follower } = setUp()
-  const [one, two] = [follower('one'), follower('two')]
-  expect(await one.open(queue, { root: 'one', gatherMs: 0 })).toBe(false)
-  expect(await two.open(queue, { root: 'two', gatherMs: 0 })).toBe(false)
-  queue.send(told('one/a', 'two/a'))
-  await until('all is done', () => queue.left === 0)
-  // As at a kill: nobody says goodbye to the one or the other.
-  one.finishes = two.finishes = false
+  const { queue, follower, memory } = setUp()
+  await memory.of('one').keep(queue.stream, String(Date.now()), ['one', 'two'])
   queue.send(told('one/b', 'two/b'))
-  await until('it is told', () => one.names.has('b') && two.names.has('b'))
-  queue.expire()
-  // Another process, which shares nothing but what is stored.
   const [first, second] = [follower('one'), follower('two')]
-  const key = 'another process'
-  expect(await first.open(queue, { root: 'one', gatherMs: 300, key })).toBe(true)
+  const gatherMs = 60_000
+  expect(await first.open(queue, { root: 'one', gatherMs })).toBe(true)
   await until('the first is told', () => first.names.has('b'))
   expect(queue.left).toBe(1)
-  expect(await second.open(queue, { root: 'two', gatherMs: 300, key })).toBe(true)
+  expect(await second.open(queue, { root: 'two', gatherMs })).toBe(true)
   await until('the second is told too', () => second.names.has('b'))
   await until('it is removed', () => queue.left === 0)
-  for (const any of [one, two, first, second]) await any.close()
+  await first.close()
+  await second.close()
 })
 
 test('who is not there when the others begin to remove compares everything', async () => {
@@ -170,7 +162,7 @@ test('who is not there when the others begin to remove compares everything', asy
 test('who still has to find what it missed has no position', async () => {
   const { queue, memory } = setUp()
   const own = memory.of('one')
-  const one = new Follower({ ...own, reader: undefined })
+  const one = new Follower({ ...own, isComplete: false })
   await one.open(queue)
   queue.send(told('a'))
   await until('it is removed', () => queue.left === 0)
