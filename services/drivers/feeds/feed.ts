@@ -8,6 +8,11 @@ export interface FeedListener {
    * again: this process may be killed. Not there where the feed cannot tell anything again.
    */
   readonly changed: (folders: readonly DirtyFolder[], done?: () => void) => void
+  /**
+   * What was changed since then may not be told yet, such as what waits unread, until the function that is returned is called.
+   * @param sinceMs `monotonicMs`
+   */
+  readonly behind?: (sinceMs: number) => () => void
   /** Told once, when nothing is told any more, before `close`. */
   readonly ended: (error: Error) => void
   readonly positions: FeedPositions

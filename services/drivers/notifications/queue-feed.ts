@@ -98,6 +98,10 @@ class QueueReader {
   readonly #end = new AbortController()
   #identity: Promise<{ readonly stream: string; readonly keepsMs: number }> | undefined
   #isReading = false
+  #begunMs = 0
+  /** Nothing is unread that was sent before this began: neither in the queue, nor hidden since another process received it. */
+  #isCaughtUp = false
+  #onCaughtUp: (() => void)[] = []
   /** Nothing is removed yet, nor anything stored. */
   #isGathering = true
   readonly #done = new Set<Received>()
@@ -142,6 +146,8 @@ class QueueReader {
       const at = Number((await follower.listener.positions.recall(stream)) || Number.NaN)
       signal.throwIfAborted()
       if (at > (this.#readMs ?? Number.NEGATIVE_INFINITY)) this.#readMs = at
+      const isBehind = !this.#isCaughtUp && follower.listener.behind !== undefined
+      if (isBehind) this.#onCaughtUp.push(follower.listener.behind(at > 0 ? seenAt(at) : monotonicMs()))
       this.#read()
       return Date.now() - at < keepsMs - spareMs
     } catch (error) {
@@ -178,6 +184,8 @@ class QueueReader {
   #read(): void {
     if (this.#isReading) return
     this.#isReading = true
+    this.#begunMs = Date.now()
+    void this.#hideAll()
     this.#task = every('migrations.feed-positions', () => this.#tend())
     void this.#gather()
     for (let n = 0; n < receivers; n++) void this.#receiveAll()
@@ -237,6 +245,11 @@ class QueueReader {
    */
   #hasReadUntil(ms: number): void {
     this.#readMs = Math.max(this.#readMs ?? ms, ms)
+    // What another process had received is not hidden any more.
+    const isAllShown = Date.now() >= this.#begunMs + this.#queue.hiddenMs
+    if (this.#isCaughtUp || ms < this.#begunMs || !isAllShown) return
+    this.#isCaughtUp = true
+    for (const caughtUp of this.#onCaughtUp.splice(0)) caughtUp()
   }
 
   #failed(error: unknown): void {
@@ -324,10 +337,19 @@ class QueueReader {
 
   async #tend(): Promise<void> {
     this.#compareMisread()
-    const dueMs = monotonicMs() + this.#queue.hiddenMs / 2
-    const due = [...this.#received].filter(({ hiddenUntilMs }) => hiddenUntilMs < dueMs)
-    if (due.length > 0) {
+    await this.#keep().catch(() => undefined)
+  }
+
+  /** What is not done stays hidden. */
+  async #hideAll(): Promise<void> {
+    const { signal } = this.#end
+    for (;;) {
+      await delay(this.#queue.hiddenMs / 4, undefined, { signal, ref: false }).catch(() => undefined)
+      if (signal.aborted) return
       const hiddenUntilMs = monotonicMs() + this.#queue.hiddenMs
+      const dueMs = monotonicMs() + this.#queue.hiddenMs / 2
+      const due = [...this.#received].filter((received) => received.hiddenUntilMs < dueMs)
+      if (due.length === 0) continue
       const hidden = await this.#queue.hide(due.map(({ message }) => message)).catch(() => undefined)
       for (const [index, received] of due.entries()) {
         const message = hidden?.[index]
@@ -336,7 +358,6 @@ class QueueReader {
         received.hiddenUntilMs = hiddenUntilMs
       }
     }
-    await this.#keep().catch(() => undefined)
   }
 
   /**

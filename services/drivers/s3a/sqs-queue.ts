@@ -14,8 +14,8 @@ import { type S3Credentials, S3Signer, signingTime } from './signing.ts'
 const batchSize = 10
 /** The longest that the service waits for messages. */
 const waitSeconds = 20
-/** What is not done within this time after a kill comes again; it is hidden anew before that. */
-const hiddenSeconds = 180
+/** What is not done comes again this time after a kill; as long as it is worked on it is hidden anew before that. */
+const hiddenSeconds = 30
 /** Of a queue that is not set to another; services that keep messages for ever do not tell. */
 const usualRetentionSeconds = 4 * 24 * 3_600
 /** No answer is longer: ten messages of 1 MiB, escaped. */

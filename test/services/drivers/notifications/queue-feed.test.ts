@@ -20,6 +20,7 @@ let readers = 0
 class Follower {
   readonly names = new Set<string>()
   everything = 0
+  behind = 0
   readonly ends: Error[] = []
   readonly waiting: (() => void)[] = []
   finishes = true
@@ -36,6 +37,10 @@ class Follower {
     return feed.open(
       {
         positions: this.positions,
+        behind: () => {
+          this.behind++
+          return () => void this.behind--
+        },
         changed: (folders, done) => this.#changed(folders, done),
         ended: (error) => this.ends.push(error),
       },
@@ -145,6 +150,35 @@ test('migrations that read one queue together go on where they were, all of them
   await until('it is removed', () => queue.left === 0)
   await first.close()
   await second.close()
+})
+
+test('it is behind until what another process may have received has come too', async () => {
+  const { memory, follower } = setUp()
+  const queue = new QueueDouble({ stream: `queue ${readers++}`, hiddenMs: 400 })
+  queue.send(told('a'))
+  // Hidden by a process that was killed.
+  expect(await queue.open().receive(never)).toHaveLength(1)
+  await memory.of('one').keep(queue.stream, String(Date.now() - 5_000))
+  const one = follower()
+  expect(await one.open(queue)).toBe(true)
+  expect(one.behind).toBe(1)
+  await until('it is not behind any more', () => one.behind === 0)
+  expect(one.names).toContain('a')
+  await one.close()
+})
+
+test('what is worked on for long is hidden again, and told once', async () => {
+  const { follower } = setUp()
+  const queue = new QueueDouble({ stream: `queue ${readers++}`, hiddenMs: 200 })
+  const one = follower()
+  one.finishes = false
+  await one.open(queue)
+  queue.send(told('a'))
+  await until('it was hidden a few times', () => queue.hidden >= 3)
+  expect(queue.received).toBe(1)
+  one.finish()
+  await until('it is removed by its latest receipt', () => queue.left === 0)
+  await one.close()
 })
 
 test('who is not there when the others begin to remove compares everything', async () => {
