@@ -62,7 +62,8 @@ export async function checkStore(driver: Driver, side: Side, signal: AbortSignal
     if (file === undefined) add('read', 'untried', 'there is no file in the root')
     else await attempt('read', async () => void (await readFirst(driver, file)))
     const { changes } = driver
-    if (changes?.check !== undefined) await attempt('changes', () => changes.check?.(signal) ?? Promise.resolve())
+    if (changes?.check !== undefined)
+      await attempt('changes', () => changes.check?.(signal) ?? Promise.resolve())
     return lines
   }
   await checkTarget(driver, { add, attempt })

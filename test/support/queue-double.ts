@@ -1,4 +1,8 @@
-import type { MessageQueue, QueueMessage, ReceivedMessage } from '../../services/drivers/notifications/message-queue.ts'
+import type {
+  MessageQueue,
+  QueueMessage,
+  ReceivedMessage,
+} from '../../services/drivers/notifications/message-queue.ts'
 import type { StoreError } from '../../services/drivers/contract/driver.ts'
 
 interface Held {

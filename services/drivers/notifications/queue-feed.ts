@@ -278,11 +278,7 @@ class QueueReader {
     this.#isDone(received)
   }
 
-  #tell(
-    received: Received,
-    { notices }: News,
-    followers: Iterable<readonly [QueueFeed, Follower]>,
-  ): void {
+  #tell(received: Received, { notices }: News, followers: Iterable<readonly [QueueFeed, Follower]>): void {
     if (notices === undefined) return
     const told = [...followers].map(
       ([feed, follower]) => [feed, follower.listener, changesIn(notices, follower)] as const,

@@ -32,7 +32,8 @@ export function queueAddress(options: Options, bucket: BucketEndpoint): QueueAdd
       'must be false: Gantry makes no queues, and deletes none that others may read; delete it yourself once no migration needs it',
     )
   if (sqsQueue === undefined) {
-    if (sqsEndpoint !== undefined) throw notAccepted('sqsEndpoint', 'is for sqsQueue: give that, or leave it out')
+    if (sqsEndpoint !== undefined)
+      throw notAccepted('sqsEndpoint', 'is for sqsQueue: give that, or leave it out')
     return undefined
   }
   const arn = /^arn:aws[a-z-]*:sqs:([a-z0-9-]+):(\d{12}):(.+)$/.exec(sqsQueue)

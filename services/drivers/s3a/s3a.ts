@@ -121,7 +121,10 @@ export class S3Driver extends BucketDriver<S3Object> implements Driver {
     this.#address = address
     if (queue !== undefined) {
       if (credentials.source === undefined)
-        throw notAccepted('sqsQueue', 'needs credentials: requests to a queue are signed, also those about a public bucket')
+        throw notAccepted(
+          'sqsQueue',
+          'needs credentials: requests to a queue are signed, also those about a public bucket',
+        )
       const sqs = { address: queue, credentials: credentials.source, limits, bounds: queueBounds }
       this.#queue = sqs
       this.changes = changesBy(sqs, options)
@@ -358,7 +361,8 @@ function changesBy(sqs: SqsOptions, options: Options): Changes {
 
 /** The same where the same queue is read by the same one; digested, as there are secrets in it. */
 function readerKey(address: QueueAddress, options: Options): string {
-  const { accessKey, secretKey, sessionToken, credentialsProvider, awsProfile, awsCredentialsConfigFile } = options
+  const { accessKey, secretKey, sessionToken, credentialsProvider, awsProfile, awsCredentialsConfigFile } =
+    options
   const who = [accessKey, secretKey, sessionToken, credentialsProvider, awsProfile, awsCredentialsConfigFile]
   const { name, account, url, endpoint, region } = address
   return hash('sha256', JSON.stringify(['sqs', name, account, url, endpoint, region, who]))

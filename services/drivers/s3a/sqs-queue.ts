@@ -71,7 +71,8 @@ const isOfService = ({ headers, code }: SqsAnswer): boolean =>
 function failureOf({ status, code }: SqsAnswer): FailureClass {
   const known = code === undefined ? undefined : failureOfCode[code]
   if (known !== undefined) return known
-  if (status === 401 || status === 403 || /^(?:AccessDenied|UnrecognizedClient)/.test(code ?? '')) return 'refused'
+  if (status === 401 || status === 403 || /^(?:AccessDenied|UnrecognizedClient)/.test(code ?? ''))
+    return 'refused'
   // Whatever else is said about credentials or signatures comes as a 400.
   if (/Token|Signature|Credential|ClientId/.test(code ?? '')) return 'refused'
   if (status === 429) return 'throttled'
@@ -102,7 +103,12 @@ export interface SqsOptions {
   readonly bounds: StoreAddress | undefined
 }
 
-type Call = 'GetQueueUrl' | 'GetQueueAttributes' | 'ReceiveMessage' | 'DeleteMessageBatch' | 'ChangeMessageVisibilityBatch'
+type Call =
+  | 'GetQueueUrl'
+  | 'GetQueueAttributes'
+  | 'ReceiveMessage'
+  | 'DeleteMessageBatch'
+  | 'ChangeMessageVisibilityBatch'
 
 interface Asked {
   readonly signal?: AbortSignal
@@ -144,7 +150,12 @@ export class SqsQueue implements MessageQueue {
     await this.#attributes({ signal, isProbe: true, retries: 1 })
     await this.#call(
       'ReceiveMessage',
-      { QueueUrl: await this.#queueUrl({ signal }), MaxNumberOfMessages: 1, VisibilityTimeout: 0, WaitTimeSeconds: 0 },
+      {
+        QueueUrl: await this.#queueUrl({ signal }),
+        MaxNumberOfMessages: 1,
+        VisibilityTimeout: 0,
+        WaitTimeSeconds: 0,
+      },
       { signal, retries: 1 },
     )
   }
@@ -164,7 +175,12 @@ export class SqsQueue implements MessageQueue {
       MessageRetentionPeriod: seconds = usualRetentionSeconds,
     } = recordOf(answer['Attributes'])
     const keepsMs = Number(seconds) * 1_000
-    if (typeof arn !== 'string' || typeof made !== 'string' || arn.length + made.length > 900 || !(keepsMs > 0))
+    if (
+      typeof arn !== 'string' ||
+      typeof made !== 'string' ||
+      arn.length + made.length > 900 ||
+      !(keepsMs > 0)
+    )
       throw failed('unreachable', `attributes of ${this.name}`, 'the answer has none')
     return { stream: `${arn} ${made}`, keepsMs }
   }
@@ -188,7 +204,11 @@ export class SqsQueue implements MessageQueue {
   async remove(messages: readonly ReceivedMessage[]): Promise<void> {
     const kept = (await this.#each('DeleteMessageBatch', messages, {})).filter((one) => one === 'failed')
     if (kept.length > 0)
-      throw failed('unreachable', `remove messages of ${this.name}`, `${kept.length} of ${messages.length} are left`)
+      throw failed(
+        'unreachable',
+        `remove messages of ${this.name}`,
+        `${kept.length} of ${messages.length} are left`,
+      )
   }
 
   async hide(messages: readonly ReceivedMessage[]): Promise<readonly (ReceivedMessage | undefined)[]> {
@@ -295,7 +315,14 @@ export class SqsQueue implements MessageQueue {
       ['x-amz-target', `AmazonSQS.${call}`],
     ]
     const payload = hash('sha256', body)
-    const { authorization } = this.#signer.sign({ method: 'POST', path: '/', query: '', headers, payload, time })
+    const { authorization } = this.#signer.sign({
+      method: 'POST',
+      path: '/',
+      query: '',
+      headers,
+      payload,
+      time,
+    })
     const sent = [...headers.flat(), 'authorization', authorization, 'user-agent', 'gantry']
     const askedMs = Date.now()
     const answer = await this.#transport.exchange({

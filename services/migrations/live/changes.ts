@@ -211,13 +211,7 @@ export class Changes {
     const unknownMs = isUnknown && this.#feed !== undefined ? knownMs : undefined
     const found = [this.#dirty.oldestMs, this.#held.oldestMs, dueMs, unknownMs, this.#otherNames.sinceMs]
     const behind = [...this.#behind].map(({ sinceMs }) => sinceMs)
-    return oldestOf([
-      ...found,
-      ...behind,
-      this.#batches.oldestMs,
-      this.#onHold.sinceMs,
-      this.#judgedSinceMs,
-    ])
+    return oldestOf([...found, ...behind, this.#batches.oldestMs, this.#onHold.sinceMs, this.#judgedSinceMs])
   }
 
   async #open(): Promise<boolean> {

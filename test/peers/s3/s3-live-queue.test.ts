@@ -109,7 +109,13 @@ describe.each(s3Servers.map(({ name, missing }) => ({ name, missing: missing ?? 
         url,
         source,
         differences,
-        migration: { source: bucket, target: `${bucket}-to`, migrationId: bucket, path: '/', autoStart: true },
+        migration: {
+          source: bucket,
+          target: `${bucket}-to`,
+          migrationId: bucket,
+          path: '/',
+          autoStart: true,
+        },
         [Symbol.asyncDispose]: async () => {
           urls.delete(bucket)
           await source.close()

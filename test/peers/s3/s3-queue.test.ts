@@ -14,7 +14,12 @@ afterAll(async () => server?.[Symbol.asyncDispose]())
 
 const never = new AbortController().signal
 const open = (sqsQueue: string) => {
-  const options = { bucketName: 'data', endpoint: 'http://127.0.0.1:9', sqsQueue, sqsEndpoint: server.endpoint }
+  const options = {
+    bucketName: 'data',
+    endpoint: 'http://127.0.0.1:9',
+    sqsQueue,
+    sqsEndpoint: server.endpoint,
+  }
   const bucket = bucketEndpoint(options, { region: '', pathStyle: 'auto', isSecure: true })
   const queue = new SqsQueue({
     address: queueAddress(options, bucket)!,

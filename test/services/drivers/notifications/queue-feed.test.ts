@@ -32,7 +32,10 @@ class Follower {
   }
 
   async open(queue: QueueDouble, { root = '', gatherMs = 0, key = queue.stream } = {}): Promise<boolean> {
-    const feed = new QueueFeed({ key, queue: () => queue.open(), parse, bucket: 'data', root, gatherMs }, 'the queue')
+    const feed = new QueueFeed(
+      { key, queue: () => queue.open(), parse, bucket: 'data', root, gatherMs },
+      'the queue',
+    )
     this.#feed = feed
     return feed.open(
       {

@@ -41,7 +41,17 @@ const encoded = (key: string) =>
 const latin1 = (text: string) => Buffer.from(text).toString('latin1')
 const found = (key: string) => [{ bucket: 'data', key: latin1(key), timeMs }]
 
-const odd = ['a b/ü+1', '100%', 'date=2026-01-02/x', '%41', 'a+b', "it's (1)*!~.txt", '🙂/\u0001', 'a//b/', '語'] as const
+const odd = [
+  'a b/ü+1',
+  '100%',
+  'date=2026-01-02/x',
+  '%41',
+  'a+b',
+  "it's (1)*!~.txt",
+  '🙂/\u0001',
+  'a//b/',
+  '語',
+] as const
 
 test.each(odd)('%j is found in what S3 sends, by itself, by SNS and by EventBridge', (key) => {
   expect(objectsIn(message(record(encoded(key))))).toEqual(found(key))
@@ -54,11 +64,15 @@ test.each(odd)('%j is found in what MinIO and versitygw send', (key) => {
   const minio = JSON.stringify({
     EventName: 's3:ObjectCreated:Put',
     Key: `data/${key}`,
-    Records: [record(encodeURIComponent(key).replaceAll('%20', '+'), { eventSource: 'minio:s3', awsRegion: '' })],
+    Records: [
+      record(encodeURIComponent(key).replaceAll('%20', '+'), { eventSource: 'minio:s3', awsRegion: '' }),
+    ],
   })
   expect(objectsIn(minio)).toEqual(found(key))
   const its = record(key)
-  expect(objectsIn(message({ ...its, s3: { ...its.s3, configurationId: 'kafka-global' } }))).toEqual(found(key))
+  expect(objectsIn(message({ ...its, s3: { ...its.s3, configurationId: 'kafka-global' } }))).toEqual(
+    found(key),
+  )
 })
 
 test('each kind of event names a place, and a test of the configuration none', () => {
