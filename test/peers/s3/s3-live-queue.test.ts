@@ -138,7 +138,7 @@ describe.each(s3Servers.map(({ name, missing }) => ({ name, missing: missing ?? 
 
     testUnless(
       missing,
-      'all arrives by what is told, also over a restart, after which nothing is compared; a comparison heals what was lost',
+      'all arrives by what is told, also over a restart, after which nothing is compared',
       async () => {
         await using pair = await createPair('events')
         const { source, migration } = pair
@@ -176,19 +176,51 @@ describe.each(s3Servers.map(({ name, missing }) => ({ name, missing: missing ?? 
         await until('the queue is empty', async () => (await sqs.left(pair.url)) === 0)
         expect(isKept()).toBe(true)
         await platform.call(migrations.stop, { migrationId })
-
-        relay.fates = ['lost', 'sent']
-        const healed = { ...migration, migrationId: 'healed', comparisonPeriodSeconds: 2 }
-        await platform.call(migrations.delete, { migrationId })
-        await platform.call(migrations.create, { ...healed, scanOnlyMigration: false })
-        await isLive('healed')
-        expect((await get('healed')).changeDetection).toBe('notified')
-        await write(40)
-        await isSame(pair.differences)
-        expect(isKept()).toBe(false)
-        await platform.call(migrations.stop, { migrationId: 'healed' })
       },
       180_000,
     )
+
+    testUnless(missing, 'what the way lost is found by a comparison', async () => {
+      await using pair = await createPair('losses')
+      const { migrationId } = pair.migration
+      const writer = new StoreWriter(pair.source, Buffer.from('w'), seededRandom(seed))
+      await pair.source.makeFolder(Buffer.from('w'), {})
+      relay.fates = ['lost', 'sent']
+      const live = { ...pair.migration, scanOnlyMigration: false, comparisonPeriodSeconds: 2 }
+      await platform.call(migrations.create, live)
+      await isLive(migrationId)
+      expect((await get(migrationId)).changeDetection).toBe('notified')
+      for (let step = 0; step < 40; step++) await writer.step()
+      await isSame(pair.differences)
+      await platform.call(migrations.stop, { migrationId })
+    })
+
+    testUnless(missing, 'a queue that is gone is told, and the bucket compared', async () => {
+      await using pair = await createPair('leaving')
+      const { migrationId } = pair.migration
+      relay.fates = ['sent']
+      const check = async () =>
+        (await platform.call(filesystems['check-stored'], { fileSystemId: 'leaving' })).checks.find(
+          (one) => one.check === 'changes',
+        )
+      expect(await check()).toMatchObject({
+        result: 'yes',
+        detail: 'notifications in the queue leaving (SQS) can be read',
+      })
+      const live = { ...pair.migration, scanOnlyMigration: false, comparisonPeriodSeconds: 1 }
+      await platform.call(migrations.create, live)
+      await isLive(migrationId)
+      await sqs.call('DeleteQueue', { QueueUrl: pair.url })
+      urls.delete('leaving')
+      const compared = await until('it is compared', async () => {
+        const now = await get(migrationId)
+        return now.changeDetection === 'comparing' && now
+      })
+      expect(compared.changeDetectionReason).toMatch(/the queue leaving \(SQS\): .*check sqsQueue/)
+      expect(await check()).toMatchObject({ result: 'no', detail: expect.stringMatching(/leaving \(SQS\)/) })
+      await pair.source.put(Buffer.from('later'), Buffer.from('later'), {})
+      await isSame(pair.differences)
+      await platform.call(migrations.stop, { migrationId })
+    })
   },
 )
