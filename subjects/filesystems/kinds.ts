@@ -299,6 +299,34 @@ export const filesystemKinds = {
           description: 'Session token of temporary credentials',
         }),
       ),
+      sqsQueue: Type.Optional(
+        Type.String({
+          maxLength: 500,
+          ...form(
+            `^(?:[A-Za-z0-9_-]{1,80}|arn:aws[a-z-]*:sqs:[a-z0-9-]{1,50}:\\d{12}:[A-Za-z0-9_-]{1,80}|https?://[A-Za-z0-9.-]+(?::${portPattern})?/[A-Za-z0-9_/-]{0,200}[A-Za-z0-9_-]{1,80})$`,
+            'the name, ARN or URL of a queue of SQS that is no FIFO queue',
+          ),
+          description:
+            'Queue of SQS into which the notifications of the bucket go: live migrations from it are told of changes. Its name, ARN or URL',
+        }),
+      ),
+      sqsEndpoint: Type.Optional(
+        Type.String({
+          minLength: 1,
+          maxLength: 300,
+          ...form(
+            `^(?:https?://)?[A-Za-z0-9.-]+(?::${portPattern})?/?$`,
+            'a host name, with a scheme and a port from 1 to 65535 if need be, such as https://sqs.example:9324',
+          ),
+          description:
+            'Endpoint of the service that the queue is at; default: that of the URL of the queue, else that of Amazon SQS in the region of the queue or the bucket',
+        }),
+      ),
+      cleanUpSqsQueue: Type.Optional(
+        Type.Boolean({
+          description: 'Only false: Gantry makes no queues, and deletes none that others may read',
+        }),
+      ),
       customerKey: Type.Optional(
         Type.String({
           ...form('^[A-Za-z0-9+/]{43}=$', '32 bytes in base64'),
@@ -312,7 +340,7 @@ export const filesystemKinds = {
       }),
     },
     secrets: ['secretKey', 'sessionToken', 'customerKey'],
-    sent: { to: ['endpoint'], secrets: ['sessionToken', 'customerKey'] },
+    sent: { to: ['endpoint', 'sqsEndpoint', 'sqsQueue'], secrets: ['sessionToken', 'customerKey'] },
   },
   hdfs: {
     path: 'hdfs',
