@@ -97,6 +97,7 @@ class QueueReader {
   readonly #received = new Set<Received>()
   readonly #end = new AbortController()
   #identity: Promise<{ readonly stream: string; readonly keepsMs: number }> | undefined
+  #stream: string | undefined
   #isReading = false
   #begunMs = 0
   /** Nothing is unread that was sent before this began: neither in the queue, nor hidden since another process received it. */
@@ -143,6 +144,7 @@ class QueueReader {
       }
     try {
       const { stream, keepsMs } = await this.#identify()
+      this.#requireAlone(stream)
       const at = Number((await follower.listener.positions.recall(stream)) || Number.NaN)
       signal.throwIfAborted()
       if (at > (this.#readMs ?? Number.NEGATIVE_INFINITY)) this.#readMs = at
@@ -155,6 +157,20 @@ class QueueReader {
       signal.throwIfAborted()
       throw endOf(error)
     }
+  }
+
+  /** Each would take what is for the other. */
+  #requireAlone(stream: string): void {
+    this.#stream = stream
+    const isElsewhere = QueueReader.#shared
+      .values()
+      .some((other) => other !== this && other.#stream === stream)
+    if (!isElsewhere) return
+    const { name } = this.#queue
+    throw new WatchError(
+      `${name} is read already, for a source that names it otherwise or has other credentials; give both the same`,
+      true,
+    )
   }
 
   async remove(feed: QueueFeed): Promise<void> {
@@ -386,6 +402,7 @@ const changesIn = (notices: readonly Notice[], { bucket, root }: Follower): Dirt
 
 /** Of a queue that is not there or may not be read no news comes: everything is compared from time to time instead. */
 function endOf(error: unknown): Error {
+  if (error instanceof WatchError) return error
   const known = storeError(error)
   if (known.failure !== 'gone' && known.failure !== 'refused') return known
   return new WatchError(known.message, true, { cause: error })

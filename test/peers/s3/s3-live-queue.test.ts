@@ -2,6 +2,7 @@ import { PutBucketNotificationConfigurationCommand, S3Client } from '@aws-sdk/cl
 import { readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect } from 'vitest'
+import { storeError } from '../../../services/drivers/contract/driver.ts'
 import { LocalDriver } from '../../../services/drivers/local/local.ts'
 import { settings } from '../../../subjects/access/settings.ts'
 import { filesystems } from '../../../subjects/filesystems/filesystems.ts'
@@ -128,8 +129,10 @@ describe.each(s3Servers.map(({ name, missing }) => ({ name, missing: missing ?? 
     const isLive = (migrationId: string) =>
       until('it is LIVE', async () => (await get(migrationId)).state === 'LIVE')
     const isSame = async (differences: () => Promise<string[]>) => {
+      // What is read may be replaced just then.
+      const now = () => differences().catch((error: unknown) => [storeError(error).message])
       let left: string[] = []
-      await until('all is the same', async () => (left = await differences()).length === 0).catch(
+      await until('all is the same', async () => (left = await now()).length === 0).catch(
         (cause: unknown) => {
           throw new Error(`seed ${seed}: ${left.join('\n')}`, { cause })
         },

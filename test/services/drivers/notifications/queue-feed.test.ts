@@ -253,6 +253,19 @@ test.each([
   await expect(follower().open(queue)).rejects.toMatchObject({ isLimit: true })
 })
 
+test('a queue that is read for a source of other credentials is read for no other', async () => {
+  const { queue, follower } = setUp()
+  const [one, two] = [follower('one'), follower('two')]
+  await one.open(queue, { key: 'these credentials' })
+  await expect(two.open(queue, { key: 'other credentials' })).rejects.toMatchObject({
+    isLimit: true,
+    message: expect.stringMatching(/^the queue double is read already.*give both the same$/),
+  })
+  await one.close()
+  await two.open(queue, { key: 'other credentials' })
+  await two.close()
+})
+
 test('messages that may not be removed end the feed, as they would come for ever', async () => {
   const { queue, follower } = setUp()
   const one = follower()
