@@ -21,7 +21,9 @@ export function walkXml(xml: Buffer, visitor: Visitor): void {
   const open: { path: string; text: string; attributes: Record<string, string> }[] = []
   parser.on('opentag', ({ name, attributes }) => {
     if (open.length >= maxDepth || ++count > maxElements)
-      throw new Error(`more than ${open.length >= maxDepth ? `${maxDepth} elements in one another` : `${maxElements} elements`}`)
+      throw new Error(
+        `more than ${open.length >= maxDepth ? `${maxDepth} elements in one another` : `${maxElements} elements`}`,
+      )
     const parent = open.at(-1)
     const path = parent === undefined ? '' : `${parent.path}/${name}`
     open.push({ path, text: '', attributes })

@@ -66,6 +66,8 @@ interface Follower {
 interface Received {
   message: QueueMessage
   readonly hiddenUntilMs: { value: number }
+  /** Who was told of it, and has not done all of that. */
+  readonly waiting: Set<Follower>
 }
 
 /** Reads a queue for all feeds of this process that follow it: what it gives one reader no other gets. */
@@ -75,6 +77,8 @@ class QueueReader {
   readonly #queue: MessageQueue
   readonly #parse: QueueFeedOptions['parse']
   readonly #followers = new Map<QueueFeed, Follower>()
+  /** Those who have left, as long as their positions count. */
+  readonly #gone = new Set<Follower>()
   readonly #received = new Set<Received>()
   readonly #end = new AbortController()
   #identity: Promise<{ readonly stream: string; readonly keepsMs: number }> | undefined
@@ -127,6 +131,7 @@ class QueueReader {
     if (this.#followers.size > 1) {
       // It is told nothing from now on: the position of another counts before anything more is removed.
       this.#followers.delete(feed)
+      this.#gone.add(follower)
       await this.#keepAll()
       return
     }
@@ -189,7 +194,8 @@ class QueueReader {
   }
 
   #tell(message: QueueMessage): void {
-    const received: Received = { message, hiddenUntilMs: { value: monotonicMs() + this.#queue.hiddenMs } }
+    const hiddenUntilMs = { value: monotonicMs() + this.#queue.hiddenMs }
+    const received: Received = { message, hiddenUntilMs, waiting: new Set() }
     this.#received.add(received)
     const notices = this.#parse(message.body)
     const told: [Follower, DirtyFolder[]][] = []
@@ -197,18 +203,20 @@ class QueueReader {
       const folders = notices === undefined ? this.#misread(message) : changesIn(notices, follower)
       if (folders.length > 0) told.push([follower, folders])
     }
-    let left = told.length
-    const done = () => {
-      if (--left <= 0) this.#isDone(received)
-    }
-    if (told.length === 0) done()
-    for (const [{ listener }, folders] of told) listener.changed(folders, done)
+    for (const [follower] of told) received.waiting.add(follower)
+    if (told.length === 0) this.#isDone(received)
+    for (const [follower, folders] of told)
+      follower.listener.changed(folders, () => this.#doneBy(follower, received))
   }
 
   #misread({ sentMs }: QueueMessage): DirtyFolder[] {
     if (monotonicMs() - this.#misreadMs < misreadMs) return []
     this.#misreadMs = monotonicMs()
     return [{ folder: '', names: [], trees: [], scope: 'tree', sinceMs: seenAt(sentMs) }]
+  }
+
+  #doneBy(follower: Follower, received: Received): void {
+    if (received.waiting.delete(follower) && received.waiting.size === 0) this.#isDone(received)
   }
 
   #isDone(received: Received): void {
@@ -220,7 +228,7 @@ class QueueReader {
     this.#isRemoving = true
     // What is done in the same turn goes together.
     await Promise.resolve()
-    while (this.#done.length > 0 && !this.#end.signal.aborted) {
+    while (this.#done.length > 0 && this.#gone.size === 0 && !this.#end.signal.aborted) {
       const done = this.#done
       this.#done = []
       try {
@@ -252,7 +260,20 @@ class QueueReader {
   }
 
   async #keepAll(): Promise<void> {
-    for (const follower of this.#followers.values()) await this.#keep(follower).catch(() => undefined)
+    const gone = [...this.#gone]
+    let isKept = false
+    for (const follower of this.#followers.values())
+      await this.#keep(follower).then(
+        () => (isKept = true),
+        () => undefined,
+      )
+    if (!isKept || gone.length === 0) return
+    // Their positions do not count any more: they compare everything, should they come again, and nobody waits for their work.
+    for (const follower of gone) {
+      this.#gone.delete(follower)
+      for (const received of this.#received) this.#doneBy(follower, received)
+    }
+    if (!this.#isRemoving) void this.#removeDone()
   }
 
   /** All that was sent until the time that is kept was received, and what was received and is not done is younger. */
@@ -266,8 +287,9 @@ class QueueReader {
   }
 }
 
-/** Since when something is known that happened at a time of another clock: not from now on. */
-const seenAt = (timeMs: number): number => Math.min(momentOf(timeMs), monotonicMs())
+/** Since when something is known that happened at a time of another clock: not from now on. NaN is no time, and is now. */
+const seenAt = (timeMs: number): number =>
+  Number.isNaN(timeMs) ? monotonicMs() : Math.min(momentOf(timeMs), monotonicMs())
 
 const changesIn = (notices: readonly Notice[], { bucket, root }: Follower): DirtyFolder[] =>
   foldersOf(

@@ -3,6 +3,8 @@ import { monotonicMs } from '../../../broker/common/monotonic.ts'
 /** What is known of a source by comparing everything with the target. All moments are those of `monotonicMs`. */
 export class Comparisons {
   #dueMs: number | undefined
+  /** Since when one was asked for, whoever was told of changes; undefined as long as it was not. */
+  #askedMs: number | undefined
   #begunMs: number | undefined
   #knownMs: number
 
@@ -32,14 +34,15 @@ export class Comparisons {
     return this.#knownMs
   }
 
-  /** Everything is to be compared. */
+  /** Everything is to be compared. What is older than what waits is not done before it either. */
   ask(sinceMs: number): void {
-    this.#dueMs ??= sinceMs
+    this.#askedMs = Math.min(this.#askedMs ?? sinceMs, sinceMs)
+    this.#dueMs = Math.min(this.#dueMs ?? sinceMs, sinceMs)
   }
 
   /** Whoever tells of changes has missed none. */
   nothingMissed(): void {
-    this.#dueMs = undefined
+    this.#dueMs = this.#askedMs
     this.#knownMs = monotonicMs()
   }
 
@@ -54,6 +57,7 @@ export class Comparisons {
     const nowMs = monotonicMs()
     const sinceMs = this.#dueMs ?? nowMs
     this.#dueMs = undefined
+    this.#askedMs = undefined
     this.#begunMs = nowMs
     return sinceMs
   }
