@@ -90,12 +90,12 @@ test('nothing is removed of which one that has left was not told, as long as its
   const { queue, of, follow } = followed()
   const stored = Promise.withResolvers<void>()
   let isSlow = false
-  const { keep, ...others } = of('other')
+  const positions = of('other')
   const other = await follow('other', {
-    ...others,
+    ...positions,
     keep: async (...kept) => {
       if (isSlow) await stored.promise
-      await keep(...kept)
+      await positions.keep(...kept)
     },
   })
   const one = await follow('one')
