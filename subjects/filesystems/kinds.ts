@@ -312,7 +312,10 @@ export const filesystemKinds = {
       }),
     },
     secrets: ['secretKey', 'sessionToken', 'customerKey'],
-    sent: { to: ['endpoint'], secrets: ['sessionToken', 'customerKey'] },
+    sent: {
+      to: ['endpoint', 'additionalProperties.fs.s3a.connection.ssl.enabled'],
+      secrets: ['sessionToken', 'customerKey'],
+    },
   },
   hdfs: {
     path: 'hdfs',
