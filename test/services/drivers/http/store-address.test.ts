@@ -43,15 +43,12 @@ test.each([
   '::ffff:169.254.169.254',
   '100.100.100.200',
   '168.63.129.16',
-])(
-  '%s, where clouds keep credentials, is refused whatever is allowed',
-  async (host) => {
-    for (const hosts of [[host], ['0.0.0.0/0', '::/0'], undefined])
-      expect(() => addressOf(host, hosts).require()).toThrow(/clouds keep the credentials of machines there/)
-    const lookedUpAt = lookedUp(addressOf('store.example', ['store.example', '0.0.0.0/0', '::/0']), host)
-    await expect(lookedUpAt).rejects.toThrow()
-  },
-)
+])('%s, where clouds keep credentials, is refused whatever is allowed', async (host) => {
+  for (const hosts of [[host], ['0.0.0.0/0', '::/0'], undefined])
+    expect(() => addressOf(host, hosts).require()).toThrow(/clouds keep the credentials of machines there/)
+  const lookedUpAt = lookedUp(addressOf('store.example', ['store.example', '0.0.0.0/0', '::/0']), host)
+  await expect(lookedUpAt).rejects.toThrow()
+})
 
 test('a host with the port of HTTP is that port alone', () => {
   addressOf('10.1.2.3', ['10.1.2.3:80'], 80).require()
