@@ -11,6 +11,8 @@ for (const [network, prefix] of [
   ['10.0.0.0', 8],
   ['100.64.0.0', 10],
   ['127.0.0.0', 8],
+  // In no registry: what Azure has beside each of its machines.
+  ['168.63.129.16', 32],
   ['169.254.0.0', 16],
   ['172.16.0.0', 12],
   ['192.0.0.0', 24],
@@ -35,15 +37,17 @@ for (const [network, prefix] of [
   inner.addSubnet(network, prefix, 'ipv6')
 
 /**
- * Where clouds tell a machine its credentials: link-local addresses, and those that Amazon (IPv6), Alibaba and Oracle have
- * beside them.
+ * Where clouds tell a machine its credentials: link-local addresses, and those that Amazon and Google (IPv6), Alibaba, Oracle
+ * and Azure have beside them.
  */
 const metadata = new BlockList()
 metadata.addSubnet('169.254.0.0', 16, 'ipv4')
 metadata.addAddress('100.100.100.200', 'ipv4')
 metadata.addAddress('192.0.0.192', 'ipv4')
+metadata.addAddress('168.63.129.16', 'ipv4')
 metadata.addSubnet('fe80::', 10, 'ipv6')
 metadata.addSubnet('fd00:ec2::', 32, 'ipv6')
+metadata.addAddress('fd20:ce::254', 'ipv6')
 metadata.addSubnet('64:ff9b::a9fe:0', 112, 'ipv6')
 
 const familyOf = (address: string) => (isIP(address) === 6 ? 'ipv6' : 'ipv4')

@@ -6,14 +6,24 @@ export interface Visitor {
   close: (path: string, text: string, attributes: Readonly<Record<string, string>>) => void
 }
 
+/** Elements in one another: answers of stores have six. Each deeper one has the names of all above it in its path. */
+const maxDepth = 32
+/** Elements in all: 50,000 blocks have four each, 5,000 blobs some twenty and their metadata. */
+const maxElements = 1_000_000
+
 /**
  * Visits the elements below the root; `path` is `/`-joined names without the root's. Throws an Error when it is not
- * well-formed, or refers to entities of its own: these are not read.
+ * well-formed, has too many elements for an answer of a store, or refers to entities of its own: these are not read.
  */
 export function walkXml(xml: Buffer, visitor: Visitor): void {
   const parser = new SaxesParser()
+  let count = 0
   const open: { path: string; text: string; attributes: Record<string, string> }[] = []
   parser.on('opentag', ({ name, attributes }) => {
+    if (open.length >= maxDepth || ++count > maxElements)
+      throw new Error(
+        `more than ${open.length >= maxDepth ? `${maxDepth} elements in one another` : `${maxElements} elements`}`,
+      )
     const parent = open.at(-1)
     const path = parent === undefined ? '' : `${parent.path}/${name}`
     open.push({ path, text: '', attributes })

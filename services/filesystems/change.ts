@@ -151,11 +151,19 @@ export function requireSecretsAgain(kind: FilesystemKind, stored: Options, chang
   const its = filesystemKinds[kind]
   if (!('sent' in its)) return
   const { to, secrets }: { readonly to: readonly string[]; readonly secrets: readonly string[] } = its.sent
-  const moved = to.find((name) => Object.hasOwn(changes, name) && changes[name] !== stored[name])
+  const moved = to.find((name) => {
+    const [option = '', property] = name.split(/\.(.*)/s)
+    if (!Object.hasOwn(changes, option)) return false
+    return valueIn(changes[option], property) !== valueIn(stored[option], property)
+  })
   const kept = secrets.find((name) => stored[name] !== undefined && changes[name] === undefined)
   if (moved !== undefined && kept !== undefined)
     throw notAccepted(kept, `is sent to where ${moved} says: give it again with another ${moved}`)
 }
+
+/** An option, or one of the properties in it. */
+const valueIn = (option: unknown, property: string | undefined): unknown =>
+  property === undefined ? option : (option as Options | undefined)?.[property]
 
 /** Sources and targets share a contract, and two fields belong to one of them. */
 function refuseForeignFields({ role, scanOnly, listenAndApplySourceChanges }: Place): void {

@@ -340,7 +340,10 @@ export const filesystemKinds = {
       }),
     },
     secrets: ['secretKey', 'sessionToken', 'customerKey'],
-    sent: { to: ['endpoint', 'sqsEndpoint', 'sqsQueue'], secrets: ['sessionToken', 'customerKey'] },
+    sent: {
+      to: ['endpoint', 'sqsEndpoint', 'sqsQueue', 'additionalProperties.fs.s3a.connection.ssl.enabled'],
+      secrets: ['sessionToken', 'customerKey'],
+    },
   },
   hdfs: {
     path: 'hdfs',

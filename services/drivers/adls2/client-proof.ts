@@ -3,6 +3,7 @@ import { SignJWT } from 'jose'
 import type { FilesystemOptions } from '../../../subjects/filesystems/kinds.ts'
 import { notAccepted } from '../../../subjects/kit/errors.ts'
 import { type P12, readP12 } from '../keys/p12.ts'
+import { requireFewRounds } from '../keys/rounds.ts'
 
 type Options = FilesystemOptions<'adls2-oauth2'>
 
@@ -95,6 +96,8 @@ function partsOfP12(base64: string, password = ''): P12 {
 
 function readKey(pem: string, passphrase: string | undefined) {
   try {
+    const [, locked] = /-----BEGIN ENCRYPTED PRIVATE KEY-----([^-]+)-/.exec(pem) ?? []
+    if (locked !== undefined) requireFewRounds(Buffer.from(locked, 'base64'))
     return createPrivateKey({ key: pem, ...(passphrase !== undefined && { passphrase }) })
   } catch {
     throw notAccepted(

@@ -1,6 +1,7 @@
 import { hash, randomBytes } from 'node:crypto'
 import type { ListedPrefix, ObjectBucket, ObjectPage, StoredObject, What } from '../buckets/objects.ts'
 import { type FileAttributes, type PartBody, piecesOf } from '../contract/driver.ts'
+import { parseJson } from '../http/json.ts'
 import { attributesOf, type Metadata, metadataOf } from './attributes.ts'
 import type { GcsClient, GcsRequest, Sent } from './client.ts'
 import { crcOf, crcText } from '../digests/crc32c.ts'
@@ -320,7 +321,7 @@ const isTexts = (value: unknown): value is readonly string[] =>
 function objectIn(body: Buffer, aheadMs: number, what: What): GcsObject {
   let json: unknown
   try {
-    json = JSON.parse(body.toString('utf8'))
+    json = parseJson(body)
   } catch (cause) {
     throw failed('io', what(), 'the answer is not the JSON that Cloud Storage sends', { cause })
   }

@@ -1,4 +1,5 @@
 import type { ClockOffset } from '../contract/driver.ts'
+import { parseJson } from '../http/json.ts'
 import { type Asked, request, type RetryLimits, type Service } from '../http/requests.ts'
 import type { StoreAddress } from '../http/store-address.ts'
 import { StoreClock } from '../http/store-clock.ts'
@@ -151,7 +152,7 @@ const maxMessageLength = 500
 
 function readJson(body: Buffer, what: () => string): Readonly<Record<string, unknown>> {
   try {
-    const json: unknown = JSON.parse(body.toString('utf8'))
+    const json = parseJson(body)
     if (typeof json === 'object' && json !== null) return json as Readonly<Record<string, unknown>>
   } catch {
     // It is told below.

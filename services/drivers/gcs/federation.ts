@@ -86,8 +86,8 @@ export function federatedByFile(
   return { tokens, require: () => permission.require() }
 }
 
-/** Google's services for tokens, of a region too. */
-const tokenServers = /^(?:sts|iamcredentials)(?:\.[a-z0-9-]+)*\.googleapis\.com$/
+/** Google's services for tokens, of a region too; below `storage` there are buckets of its customers. */
+const tokenServers = /^(?:sts|iamcredentials)(?:\.(?!storage\.)[a-z0-9-]+)*\.googleapis\.com$/
 
 const recipientsOf = (
   { tokenUrl, impersonationUrl }: Federation,

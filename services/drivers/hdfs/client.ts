@@ -1,4 +1,5 @@
 import { type PartBody, piecesOf, type StorePath } from '../contract/driver.ts'
+import { parseJson } from '../http/json.ts'
 import { type Asked, request, type RetryLimits, type Service } from '../http/requests.ts'
 import type { StoreAddress } from '../http/store-address.ts'
 import { type StoreAnswer, type StoreEndpoint, Transport, type TransportLimits } from '../http/transport.ts'
@@ -262,7 +263,7 @@ function hdfsAnswer(answer: StoreAnswer): HdfsAnswer {
   if (answer.headers['content-type']?.startsWith('application/json') !== true) return none
   let json: unknown
   try {
-    json = JSON.parse(answer.body.toString('utf8'))
+    json = parseJson(answer.body)
   } catch {
     return none
   }

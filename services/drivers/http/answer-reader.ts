@@ -20,6 +20,9 @@ const maxHeadBytes = 64 * 1024
 /** What a size in a line of its own may have: 16 digits, and extensions that nobody uses. */
 const maxSizeLineBytes = 1024
 
+/** Answers that only say that another is to come: no store sends more than one or two of them. */
+const maxInterim = 16
+
 /** A body is given memory at once up to here; more only as it comes, whatever length it says. */
 const bytesAtOnce = 1024 * 1024
 
@@ -53,8 +56,10 @@ export class AnswerReader {
   #held: Buffer | undefined
   /** Takes the body when its length is known. */
   #target: Buffer | undefined
-  #chunks: Buffer[] = []
+  /** The body as far as it has come, where its length is not known or large; with room for more at its end. */
+  #grown = Buffer.alloc(0)
   #received = 0
+  #interim = 0
   /** Of the body, or of a chunk. */
   #left = 0
 
@@ -87,9 +92,7 @@ export class AnswerReader {
   }
 
   get answer(): StoreAnswer {
-    const [first, ...more] = this.#chunks
-    const body =
-      this.#target ?? (first !== undefined && more.length === 0 ? first : Buffer.concat(this.#chunks))
+    const body = this.#target ?? this.#grown.subarray(0, this.#received)
     return { status: this.#status, headers: this.#headers, body }
   }
 
@@ -127,7 +130,11 @@ export class AnswerReader {
     this.#status = Number(status)
     if (this.#status === 101) throw new MalformedAnswer('the server goes over to another protocol')
     // One that only says that more is to come, such as 100 Continue.
-    if (this.#status < 200) return rest
+    if (this.#status < 200) {
+      if (++this.#interim > maxInterim)
+        throw new MalformedAnswer(`more than ${maxInterim} answers say that another is to come`)
+      return rest
+    }
     this.#headers = headers
     const connection = headers.connection?.toLowerCase() ?? ''
     this.keepsOpen = minor === '1' ? !connection.includes('close') : connection.includes('keep-alive')
@@ -214,9 +221,19 @@ export class AnswerReader {
 
   #add(bytes: Buffer): void {
     this.#checkLength(this.#received + bytes.length)
-    if (this.#target === undefined) this.#chunks.push(Buffer.from(bytes))
-    else bytes.copy(this.#target, this.#received)
+    bytes.copy(this.#target ?? this.#withRoomFor(bytes.length), this.#received)
     this.#received += bytes.length
+  }
+
+  /** All that comes is in one piece of memory: a piece for each chunk would take a hundred times what a chunk of a byte has. */
+  #withRoomFor(bytes: number): Buffer {
+    const neededBytes = this.#received + bytes
+    if (neededBytes > this.#grown.length) {
+      const grown = Buffer.allocUnsafe(Math.max(neededBytes, 2 * this.#grown.length))
+      this.#grown.copy(grown, 0, 0, this.#received)
+      this.#grown = grown
+    }
+    return this.#grown
   }
 
   #checkLength(bytes: number): void {
@@ -235,13 +252,22 @@ const token = /^[\w!#$%&'*+.^`|~-]+$/
 /** Everything but characters that no value may have, above all what would end it. */
 const fieldValue = /^[\t\x20-\x7e\x80-\xff]*$/
 
+/** Without blanks and tabs around it; what else `trim` takes away may be a byte of a character, or the end of a line. */
+function withoutBlanks(text: string): string {
+  const isBlank = (at: number) => text[at] === ' ' || text[at] === '\t'
+  let [from, to] = [0, text.length]
+  while (from < to && isBlank(from)) from++
+  while (to > from && isBlank(to - 1)) to--
+  return text.slice(from, to)
+}
+
 /** Throws MalformedAnswer for what is no header. */
 function headersOf(lines: readonly string[]): IncomingHttpHeaders {
   const headers: Record<string, string> = {}
   for (const line of lines) {
     const colon = line.indexOf(':')
     const name = line.slice(0, Math.max(colon, 0)).toLowerCase()
-    const value = line.slice(colon + 1).trim()
+    const value = withoutBlanks(line.slice(colon + 1))
     if (!token.test(name) || !fieldValue.test(value))
       throw new MalformedAnswer('the answer has a header that is none')
     if (!Object.hasOwn(headers, name)) headers[name] = value

@@ -1,4 +1,5 @@
 import { type FailureClass, StoreError } from '../contract/driver.ts'
+import { parseJson } from './json.ts'
 import { type Lease, type Renewable, Renewed } from './renewed.ts'
 import type { StoreAddress } from './store-address.ts'
 import { type StoreAnswer, type StoreEndpoint, Transport, type TransportLimits } from './transport.ts'
@@ -12,6 +13,11 @@ export interface ClientCredentials {
   /** Further fields of the form, such as what the token is for. */
   readonly fields: Readonly<Record<string, string>>
 }
+
+/** Tokens are a few kilobytes. */
+const maxAnswerBytes = 64 * 1024
+/** One answer as a whole: one that drips in is none, and all requests to the store wait for it. */
+const answerTimeoutMs = 60_000
 
 /** Of a token that does not say for how long it is: as RFC 6749 has it, the server tells by other means. */
 const usualSeconds = 3_600
@@ -34,7 +40,8 @@ export class ClientTokens implements Renewable<string> {
 
   constructor(credentials: ClientCredentials, limits: TransportLimits, address?: StoreAddress) {
     this.#credentials = credentials
-    this.#transport = new Transport(endpointOf(credentials.endpoint), limits, address)
+    const of = { ...limits, maxAnswerBytes }
+    this.#transport = new Transport(endpointOf(credentials.endpoint), of, address)
   }
 
   /** Rejects with a StoreError: `refused` by the server, or `unreachable`; with the network's error where there is no answer. */
@@ -67,6 +74,7 @@ export class ClientTokens implements Renewable<string> {
         ...['content-type', 'application/x-www-form-urlencoded', 'content-length', String(body.length)],
       ],
       body,
+      signal: AbortSignal.timeout(answerTimeoutMs),
     })
     const { error } = membersOf(answer.body)
     const token = tokenIn(answer)
@@ -96,7 +104,7 @@ export function tokenIn({ status, body }: StoreAnswer): Lease<string> | undefine
 /** Nothing of an answer that is no JSON. */
 export function membersOf(body: Buffer): Readonly<Record<string, unknown>> {
   try {
-    const json: unknown = JSON.parse(body.toString('utf8'))
+    const json = parseJson(body)
     return typeof json === 'object' && json !== null ? (json as Readonly<Record<string, unknown>>) : {}
   } catch {
     return {}

@@ -1,4 +1,5 @@
 import forge from 'node-forge'
+import { requireFewRounds } from './rounds.ts'
 
 /** What is in a P12 file, as PEM; what is not in it is undefined. */
 export interface P12 {
@@ -7,9 +8,11 @@ export interface P12 {
   readonly certificate?: string
 }
 
-/** Reads a P12 file in base64, also with ciphers that are older than what OpenSSL 3 reads. Throws for a wrong password, or what is no such file. */
+/** Reads a P12 file in base64, also with ciphers that are older than what OpenSSL 3 reads. Throws for a wrong password, and for what is no such file, or asks for too much work. */
 export function readP12(base64: string, password: string): P12 {
-  const asn1 = forge.asn1.fromDer(Buffer.from(base64, 'base64').toString('latin1'))
+  const der = Buffer.from(base64, 'base64')
+  requireFewRounds(der)
+  const asn1 = forge.asn1.fromDer(der.toString('latin1'))
   const file = forge.pkcs12.pkcs12FromAsn1(asn1, password)
   const bagsOf = (name: string) => {
     const bagType = forge.pki.oids[name]!

@@ -96,6 +96,9 @@ class QueueReader {
   readonly #followers = new Map<QueueFeed, Follower>()
   readonly #received = new Set<Received>()
   readonly #end = new AbortController()
+  /** How many have left, and how many of them had done so when the position was stored last. */
+  #left = 0
+  #leftKept = 0
   #identity: Promise<{ readonly stream: string; readonly keepsMs: number }> | undefined
   #stream: string | undefined
   #isReading = false
@@ -179,6 +182,7 @@ class QueueReader {
     this.#followers.delete(feed)
     // Somebody may have come meanwhile.
     if (this.#followers.size === 0) return this.#close()
+    this.#left++
     // It is told nothing from now on, which has to be stored before anything more is removed.
     await this.#keep().catch(() => undefined)
     for (const received of this.#received) if (received.waiting.delete(feed)) this.#isDone(received)
@@ -287,11 +291,20 @@ class QueueReader {
       waiting: new Set(),
     }
     this.#received.add(received)
-    const news = { notices: this.#parse(body), sentMs: message.sentMs }
+    const news = { notices: this.#understood(body), sentMs: message.sentMs }
     if (this.#isGathering) received.news = news
     if (news.notices === undefined) this.#hasMisread(message.sentMs)
     this.#tell(received, news, this.#followers)
     this.#isDone(received)
+  }
+
+  /** Whoever may send messages chooses what is in them: one that nobody is ready for must not stay for ever. */
+  #understood(body: string): readonly Notice[] | undefined {
+    try {
+      return this.#parse(body)
+    } catch {
+      return undefined
+    }
   }
 
   #tell(received: Received, { notices }: News, followers: Iterable<readonly [QueueFeed, Follower]>): void {
@@ -331,7 +344,9 @@ class QueueReader {
     this.#isRemoving = true
     // What is done in the same turn goes together.
     await Promise.resolve()
-    while (this.#done.size > 0 && !this.#isGathering && !this.#end.signal.aborted) {
+    // As long as the position of somebody who has left counts, he would miss what is removed.
+    const mayRemove = () => !this.#isGathering && this.#leftKept === this.#left && !this.#end.signal.aborted
+    while (this.#done.size > 0 && mayRemove()) {
       const done = [...this.#done]
       this.#done.clear()
       try {
@@ -378,6 +393,7 @@ class QueueReader {
    */
   async #keep(): Promise<void> {
     const { stream } = await this.#identify()
+    const left = this.#left
     const positions = [...this.#followers.values()].map(({ listener }) => listener.positions)
     if (this.#isGathering || positions.length === 0) return
     const readers = positions.filter(({ isComplete }) => isComplete).map(({ reader }) => reader)
@@ -386,11 +402,16 @@ class QueueReader {
       .reduce((oldest, { message }) => Math.min(oldest, message.sentMs), Infinity)
     const at = this.#readMs === undefined ? '' : String(Math.min(this.#readMs, oldestMs))
     await positions[0]?.keep(stream, at, readers)
+    this.#leftKept = Math.max(this.#leftKept, left)
+    if (this.#done.size > 0 && !this.#isRemoving) void this.#removeDone()
   }
 }
 
 /** Since when something is known that happened at a time of another clock: not from now on. */
-const seenAt = (timeMs: number): number => Math.min(momentOf(timeMs), monotonicMs())
+const seenAt = (timeMs: number): number => {
+  const nowMs = monotonicMs()
+  return Number.isNaN(timeMs) ? nowMs : Math.min(momentOf(timeMs), nowMs)
+}
 
 const changesIn = (notices: readonly Notice[], { bucket, root }: Follower): DirtyFolder[] =>
   foldersOf(

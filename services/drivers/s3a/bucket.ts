@@ -1,4 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http'
+import { isDeepStrictEqual } from 'node:util'
 import type { ListedPrefix, ObjectBucket, StoredObject, What } from '../buckets/objects.ts'
 import { digestNames, type Digests, type FileAttributes, type PartBody } from '../contract/driver.ts'
 import { isJoinable, joinedCrc } from '../digests/joined-crc.ts'
@@ -67,6 +68,8 @@ export type UploadParts = Pick<PartsPage, 'parts' | 'isOfWhole'>
 
 /** Parts in an answer at most. */
 const partsPage = 1_000
+/** "Amazon S3 multipart upload limits". */
+export const maxParts = 10_000
 
 /** The calls to one bucket that the driver is made of. All throw StoreErrors; the bucket missing is `gone`. */
 export class Bucket implements ObjectBucket<S3Object> {
@@ -341,7 +344,10 @@ export class Bucket implements ObjectBucket<S3Object> {
       const { status, body } = await this.#client.request({ method: 'GET', key, query, what, accept: [404] })
       if (status === 404) return undefined
       const page = parsed(body, readParts, what)
-      all.push(...page.parts)
+      // One after the other: an answer may have more of them than a call takes.
+      for (const part of page.parts) all.push(part)
+      if (all.length > maxParts)
+        throw failed('io', what(), 'the service tells of more parts than an upload has')
       isOfWhole = page.isOfWhole
       marker = page.parts.length === 0 ? undefined : page.nextMarker
     } while (marker !== undefined)
@@ -388,9 +394,9 @@ export class Bucket implements ObjectBucket<S3Object> {
   }
 
   /** The same to all keys below a prefix, up to the next slash. */
-  async uploadsIn(prefix: string, what: What): Promise<ListedUpload[]> {
-    const of = { ...(prefix !== '' && { prefix }), delimiter: '/' }
-    return (await Array.fromAsync(this.#uploadPages(of, what))).flat()
+  async *uploadsIn(prefix: string, what: What): AsyncGenerator<ListedUpload> {
+    for await (const uploads of this.#uploadPages({ ...(prefix !== '' && { prefix }), delimiter: '/' }, what))
+      yield* uploads
   }
 
   async *#uploadPages(
@@ -408,6 +414,8 @@ export class Bucket implements ObjectBucket<S3Object> {
       const { body } = await this.#client.request({ method: 'GET', query, what })
       const page = parsed(body, readUploads, what)
       yield page.uploads
+      if (next !== undefined && isDeepStrictEqual(page.next, next))
+        throw failed('io', what(), 'the listing goes on where it was')
       next = page.next
     } while (next !== undefined)
   }

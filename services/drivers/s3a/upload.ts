@@ -10,14 +10,13 @@ import {
 } from '../contract/driver.ts'
 import type { What } from '../buckets/objects.ts'
 import { digestOf } from '../digests/running-digest.ts'
-import type { Bucket } from './bucket.ts'
+import { type Bucket, maxParts } from './bucket.ts'
 import { abandonedAfterMs } from '../paths/temporary-names.ts'
 import { type ContentDigest, md5Of } from './digests.ts'
 import type { ListedPart, ListedUpload } from './xml.ts'
 
 const MiB = 1024 * 1024
 /** "Amazon S3 multipart upload limits". */
-const maxParts = 10_000
 const minPartBytes = 5 * MiB
 const maxPartBytes = 5 * 1024 * MiB
 
@@ -175,7 +174,7 @@ export async function sweepUploads(
   what: What,
 ): Promise<void> {
   const prefix = folder.length === 0 ? '' : `${folder.toString('utf8')}/`
-  for (const upload of await bucket.uploadsIn(prefix, what)) {
+  for await (const upload of bucket.uploadsIn(prefix, what)) {
     const owner = await partOf(bucket, upload, ownerNumber, what)
     if (owner === undefined || owner.sizeBytes > maxOwnerBytes || owner.sizeBytes < minOwnerBytes) continue
     if (!(await isOf(owner, ownerOf(tag, owner.sizeBytes)))) continue

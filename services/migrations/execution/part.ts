@@ -1,4 +1,3 @@
-import { hash } from 'node:crypto'
 import { availableParallelism } from 'node:os'
 import type { Log } from '../../../broker/common/log.ts'
 import type { NatsConnection } from '../../../broker/rpc/connection.ts'
@@ -26,7 +25,7 @@ import type { WorkStores } from '../progress/work.ts'
 import { RemovalGuards } from '../removals/removal-guards.ts'
 import type { RuleBook } from '../rules/book.ts'
 import { engineMappings } from '../rules/mappings/frozen.ts'
-import { settingsKey } from './followed.ts'
+import { feedReader, isReaderOf } from './feed-reader.ts'
 import { Runner } from './runner.ts'
 
 interface EngineNeeds {
@@ -120,10 +119,6 @@ interface RunnerNeeds extends WorkStores {
   readonly log: Log
 }
 
-/** Under other rules others of its changes count: what it was told under those of before says nothing then. */
-const readerOf = (record: MigrationRecord): string =>
-  `${workIdOf(record)} ${hash('sha256', settingsKey(record), 'base64url')}`
-
 /** Works on the migrations that run. */
 export const running = part({
   name: 'runner',
@@ -163,7 +158,7 @@ export const running = part({
           comparesFirst: [record.lost, record.deletions, record.approvedDeletions].some(
             (one) => one !== undefined,
           ),
-          positions: positions.of(readerOf(record)),
+          positions: positions.of(feedReader(record, spec)),
           failures: await KnownFailures.open(failures, workIdOf(record), pathFromText(record.path)),
           countedFirst: guards.countingFirst(record, spec),
           endsWithScan: !listenAndApplySourceChanges,
@@ -182,8 +177,7 @@ export const running = part({
         workStates: () => runner.states(),
       },
       run: async () => {
-        const readers = new Set((await needs.records.all()).map(readerOf))
-        await positions.sweep((reader) => readers.has(reader))
+        await positions.sweep(isReaderOf(await needs.records.all()))
         await runner.start()
         telling = every('migrations.under-way', () => {
           inFlight.tell()

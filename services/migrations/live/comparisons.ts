@@ -3,6 +3,8 @@ import { monotonicMs } from '../../../broker/common/monotonic.ts'
 /** What is known of a source by comparing everything with the target. All moments are those of `monotonicMs`. */
 export class Comparisons {
   #dueMs: number | undefined
+  /** Since when one was asked for, whoever was told of changes; undefined as long as it was not. */
+  #askedMs: number | undefined
   #begunMs: number | undefined
   #knownMs: number
   #isGapOpen: boolean
@@ -39,14 +41,15 @@ export class Comparisons {
     return this.#isGapOpen
   }
 
-  /** Everything is to be compared. */
+  /** Everything is to be compared. What is older than what waits is not done before it either. */
   ask(sinceMs: number): void {
-    this.#dueMs ??= sinceMs
+    this.#askedMs = Math.min(this.#askedMs ?? sinceMs, sinceMs)
+    this.#dueMs = Math.min(this.#dueMs ?? sinceMs, sinceMs)
   }
 
   /** Whoever tells of changes has missed none. */
   nothingMissed(): void {
-    this.#dueMs = undefined
+    this.#dueMs = this.#askedMs
     this.#isGapOpen = false
     this.#knownMs = monotonicMs()
   }
@@ -62,6 +65,7 @@ export class Comparisons {
     const nowMs = monotonicMs()
     const sinceMs = this.#dueMs ?? nowMs
     this.#dueMs = undefined
+    this.#askedMs = undefined
     this.#begunMs = nowMs
     return sinceMs
   }

@@ -21,6 +21,7 @@ test.each([
   ['gcs', { endpoint: 'another.example' }, /privateKey/],
   ['gcs', { endpoint: 'another.example', customerKey: 'new' }, /privateKey/],
   ['s3a', { endpoint: 'another.example', secretKey: 'new' }, /sessionToken/],
+  ['s3a', { additionalProperties: { 'fs.s3a.connection.ssl.enabled': 'false' } }, /sessionToken .* another/],
 ] as const)('%s: with %j secrets do not go elsewhere unless they are known', (kind, changes, message) => {
   expect(() => requireSecretsAgain(kind, stored[kind], changes)).toThrow(message)
 })
@@ -32,6 +33,7 @@ test.each([
   ['gcs', { bucketName: 'another' }],
   ['gcs', { endpoint: 'another.example', privateKey: 'known' }],
   ['s3a', { endpoint: 'one.example' }],
+  ['s3a', { additionalProperties: { 'fs.s3a.paging.maximum': '10' } }],
 ] as const)('%s: with %j nothing is to be given again', (kind, changes) => {
   requireSecretsAgain(kind, stored[kind], changes)
 })

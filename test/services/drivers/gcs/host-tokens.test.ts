@@ -160,6 +160,9 @@ test('no URL of a configuration leads to where clouds keep credentials, nor toke
   expect(opened(url('http://10.0.0.1/'), [], storage)).toThrow(/storeHosts/)
   expect(opened({ token_url: 'https://sts.example' }, [], storage)).toThrow(/sts\.example is no endpoint/)
   expect(opened({ token_url: 'http://sts.googleapis.com' }, [], storage)).toThrow(/by HTTPS/)
+  // A bucket of that name, which is anybody's.
+  const bucket = 'iamcredentials.storage.googleapis.com'
+  expect(opened({ token_url: `https://${bucket}` }, [], storage)).toThrow(/is no endpoint/)
   expect(opened(google, [], 'https://storage.example')).toThrow(/endpoint would get credentials of the host/)
   opened(google, ['storage.example'], 'https://storage.example')()
 })

@@ -1,3 +1,5 @@
+import { once } from 'node:events'
+import { Worker } from 'node:worker_threads'
 import { expect, test } from 'vitest'
 import { AnswerReader, MalformedAnswer } from '../../../../services/drivers/http/answer-reader.ts'
 
@@ -104,6 +106,11 @@ test.each<[string, Told, object]>([
     { answer: 'HTTP/1.1 204 No\r\nx-amz-meta-name: \xfcber\r\n\r\n' },
     { ...whole, status: 204, headers: { 'x-amz-meta-name': 'über' } },
   ],
+  [
+    'whose last byte of a header is the half of a character',
+    { answer: 'HTTP/1.1 204 No\r\nx-amz-meta-name: voil\xc3\xa0 \t\r\n\r\n' },
+    { ...whole, status: 204, headers: { 'x-amz-meta-name': 'voil\xc3\xa0' } },
+  ],
 ])('reads an answer %s, however it comes', (_what, told, expected) => {
   for (const pieceBytes of [1, 2, 3, 7, 64, 10_000]) expect(readIn(pieceBytes, told)).toMatchObject(expected)
 })
@@ -133,6 +140,30 @@ test('a large body comes whole, though it says so at once', () => {
   ).toBe(body)
 })
 
+/** In a thread with 64 MB of memory for objects. */
+const readsInChunksOfAByte = `
+  const { AnswerReader } = await import(workerData.module)
+  const reader = new AnswerReader('GET')
+  reader.take(Buffer.from('HTTP/1.1 200 OK\\r\\ntransfer-encoding: chunked\\r\\n\\r\\n'))
+  const chunks = Buffer.from('1\\r\\nx\\r\\n'.repeat(10_000))
+  for (let n = 0; n < 100; n++) reader.take(chunks)
+  reader.take(Buffer.from('0\\r\\n\\r\\n'))
+  parentPort.postMessage(reader.answer.body.length)
+`
+
+test('a million chunks of a byte take no more memory than their bytes', async () => {
+  const module = new URL('../../../../services/drivers/http/answer-reader.ts', import.meta.url).href
+  const source = `import { parentPort, workerData } from 'node:worker_threads'\n${readsInChunksOfAByte}`
+  const worker = new Worker(new URL(`data:text/javascript,${encodeURIComponent(source)}`), {
+    workerData: { module },
+    execArgv: [],
+    resourceLimits: { maxOldGenerationSizeMb: 64 },
+  })
+  const [bytes] = await once(worker, 'message')
+  expect(bytes).toBe(1_000_000)
+  await worker.terminate()
+})
+
 const ok = 'HTTP/1.1 200 OK\r\n'
 test.each([
   ['another protocol', 'SSH-2.0-OpenSSH_9.2\r\n\r\n'],
@@ -145,6 +176,9 @@ test.each([
   ['a folded line', `${ok}etag: a\r\n b\r\n\r\n`],
   ['a line that ends with LF alone', `${ok}etag: a\ncontent-length: 1\r\n\r\n`],
   ['a NUL', `${ok}etag: a\0b\r\n\r\n`],
+  ['a line end before a value', `${ok}etag:\n content-length: 1\r\n\r\n`],
+  ['a line end after a value', `${ok}etag: a\n\r\n\r\n`],
+  ['a form feed after a value', `${ok}etag: a\f\r\n\r\n`],
   ['two lengths', `${ok}content-length: 1\r\ncontent-length: 2\r\n\r\n`],
   ['a negative length', `${ok}content-length: -1\r\n\r\n`],
   ['a list of lengths', `${ok}content-length: 1, 1\r\n\r\n`],
@@ -155,6 +189,7 @@ test.each([
   ['a size without an end', `${ok}transfer-encoding: chunked\r\n\r\n${'0'.repeat(5_000)}`],
   ['a head without an end', `${ok}${'x: y\r\n'.repeat(20_000)}`],
   ['a trailer without an end', `${ok}transfer-encoding: chunked\r\n\r\n0\r\n${'x: y\r\n'.repeat(20_000)}`],
+  ['more and more answers that more is to come', 'HTTP/1.1 100 Continue\r\n\r\n'.repeat(100)],
   ['more than an answer may have', `${ok}content-length: 999999999999\r\n\r\n`],
 ])('refuses %s', (_what, answer) => {
   for (const pieceBytes of [64, 1_000_000])

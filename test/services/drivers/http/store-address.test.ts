@@ -15,6 +15,7 @@ test.each([
   ['localhost', []],
   ['10.1.2.3', ['10.1.2.3:80', '10.2.0.0/16', 'store.inner']],
   ['::1', ['127.0.0.1']],
+  ['::1%lo', []],
 ])('%s is refused with %j', (host, hosts) => {
   expect(() => addressOf(host, hosts, 8443).require()).toThrow(
     /to the setting storeHosts with "gantry settings put --store-hosts …".*if that is intended/,
@@ -34,15 +35,20 @@ test.each([
   addressOf(host, hosts, 8443).require()
 })
 
-test.each(['169.254.169.254', 'fe80::1', 'fd00:ec2::254', '::ffff:169.254.169.254', '100.100.100.200'])(
-  '%s, where clouds keep credentials, is refused whatever is allowed',
-  async (host) => {
-    for (const hosts of [[host], ['0.0.0.0/0', '::/0'], undefined])
-      expect(() => addressOf(host, hosts).require()).toThrow(/clouds keep the credentials of machines there/)
-    const lookedUpAt = lookedUp(addressOf('store.example', ['store.example', '0.0.0.0/0', '::/0']), host)
-    await expect(lookedUpAt).rejects.toThrow()
-  },
-)
+test.each([
+  '169.254.169.254',
+  'fe80::1',
+  'fd00:ec2::254',
+  'fd20:ce::254',
+  '::ffff:169.254.169.254',
+  '100.100.100.200',
+  '168.63.129.16',
+])('%s, where clouds keep credentials, is refused whatever is allowed', async (host) => {
+  for (const hosts of [[host], ['0.0.0.0/0', '::/0'], undefined])
+    expect(() => addressOf(host, hosts).require()).toThrow(/clouds keep the credentials of machines there/)
+  const lookedUpAt = lookedUp(addressOf('store.example', ['store.example', '0.0.0.0/0', '::/0']), host)
+  await expect(lookedUpAt).rejects.toThrow()
+})
 
 test('a host with the port of HTTP is that port alone', () => {
   addressOf('10.1.2.3', ['10.1.2.3:80'], 80).require()

@@ -328,3 +328,32 @@ test('whatever is repeated, reordered or killed, all is told, and nothing is rem
     { numRuns: 30 },
   )
 })
+
+test('nothing is removed of which one that has left was not told, as long as its position counts', async () => {
+  const queue = new QueueDouble()
+  const { of } = memoryPositions()
+  const stored = Promise.withResolvers<void>()
+  let isSlow = false
+  const positions = of('other')
+  const other = new Follower({
+    ...positions,
+    keep: async (...kept) => {
+      if (isSlow) await stored.promise
+      await positions.keep(...kept)
+    },
+  })
+  const one = new Follower(of('one'))
+  await other.open(queue)
+  await one.open(queue)
+  isSlow = true
+  const left = one.close()
+  queue.send(told('late'))
+  await until('the other is told', () => other.names.has('late'))
+  await new Promise((resolve) => setImmediate(resolve))
+  expect(queue.left).toBe(1)
+  stored.resolve()
+  await left
+  expect(await of('one').recall(queue.stream)).toBeUndefined()
+  await until('it is removed', () => queue.left === 0)
+  await other.close()
+})

@@ -54,6 +54,30 @@ test('a region that could be more than that is not used', async () => {
   expect(service.requests[0]?.headers.authorization).toContain('/us-east-1/s3/')
 })
 
+test('a service that lists parts without an end is not listened to for ever', async () => {
+  const parts = Array.from({ length: 1_000 }, () => '<Part><PartNumber>1</PartNumber></Part>').join('')
+  const page = `<ListPartsResult>${parts}<IsTruncated>true</IsTruncated><NextPartNumberMarker>1</NextPartNumberMarker></ListPartsResult>`
+  await using service = await startService((request, response) => {
+    if (service.requests.length > 100) request.destroy()
+    else response.end(page)
+  })
+  const upload = { token: 'ZmlsZQ.aWQ.1', sizeBytes: 1 }
+  await expect(service.driver.writtenParts(upload, 1)).rejects.toThrow('more parts than an upload has')
+  expect(service.requests.length).toBeLessThan(20)
+})
+
+test('a listing of uploads that begins again where it began is none', async () => {
+  const page =
+    '<ListMultipartUploadsResult><IsTruncated>true</IsTruncated><NextKeyMarker>a</NextKeyMarker><NextUploadIdMarker>1</NextUploadIdMarker></ListMultipartUploadsResult>'
+  await using service = await startService((request, response) => {
+    if (service.requests.length > 100) request.destroy()
+    else response.end(page)
+  })
+  const sweep = service.driver.leftovers.sweep(Buffer.alloc(0), 'tag', [], () => true)
+  await expect(sweep).rejects.toThrow('goes on where it was')
+  expect(service.requests.length).toBe(2)
+})
+
 test('throttling is waited for, and an error in an answer that began well is one', async () => {
   let answers = 0
   await using service = await startService((request, response) => {
