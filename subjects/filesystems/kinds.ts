@@ -77,6 +77,17 @@ const azure = {
       }),
     ),
     insecure: Type.Optional(Type.Boolean({ description: 'Plain HTTP instead of TLS' })),
+    eventQueue: Type.Optional(
+      Type.String({
+        maxLength: 500,
+        ...form(
+          `^(?:https?://[A-Za-z0-9.-]+(?::${portPattern})?/(?:[a-z0-9]{3,24}/)?)?[a-z0-9](?:-?[a-z0-9]){2,62}$`,
+          'the name of a queue of the same account, or its URL, such as https://lake.queue.core.windows.net/changes',
+        ),
+        description:
+          'Queue into which Event Grid puts what changes in the container (docs/AZURE.md): live migrations from there are told of changes by it',
+      }),
+    ),
     additionalProperties: propertiesOption(azureProperties, {
       ineffective: azureIneffectiveProperties,
       families: azurePropertyFamilies,
@@ -190,7 +201,7 @@ export const filesystemKinds = {
     },
     secrets: ['oauthClientSecret', 'oauthClientCertificate', 'oauthClientCertificatePassword'],
     sent: {
-      to: ['oauthClientEndpoint', 'endpoint', 'accountName', 'insecure'],
+      to: ['oauthClientEndpoint', 'endpoint', 'eventQueue', 'accountName', 'insecure'],
       secrets: ['oauthClientSecret', 'oauthClientCertificate'],
     },
     /** A change of one of them takes the place of the others. */
@@ -225,7 +236,7 @@ export const filesystemKinds = {
       ...azure.container,
     },
     secrets: ['sasToken'],
-    sent: { to: ['endpoint', 'accountName', 'insecure'], secrets: ['sasToken'] },
+    sent: { to: ['endpoint', 'eventQueue', 'accountName', 'insecure'], secrets: ['sasToken'] },
   },
   s3a: {
     path: 's3a',

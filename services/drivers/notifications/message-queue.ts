@@ -24,8 +24,11 @@ export interface MessageQueue {
   /** Waits for messages for some seconds, then answers with none. */
   receive(signal: AbortSignal): Promise<readonly QueueMessage[]>
   remove(messages: readonly QueueMessage[]): Promise<void>
-  /** Hides them for `hiddenMs` from now on. Returns them with the receipts that hold from then on; those that are no longer there are left out. */
-  hide(messages: readonly QueueMessage[]): Promise<readonly QueueMessage[]>
+  /**
+   * Hides them for `hiddenMs` from now on. Returns them in the same order with the receipts that hold from then on; undefined
+   * for those that are no longer there.
+   */
+  hide(messages: readonly QueueMessage[]): Promise<readonly (QueueMessage | undefined)[]>
   close(): void
 }
 
@@ -34,6 +37,8 @@ export interface Notice {
   readonly bucket: string
   /** As latin1, a character a byte. */
   readonly key: string
+  /** Whether it is a folder that may have come or gone with all that is below it; of the key '' all there is. */
+  readonly isTree?: boolean
   /** Milliseconds since 1970. */
   readonly timeMs: number
 }
