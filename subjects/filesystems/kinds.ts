@@ -411,6 +411,28 @@ export const filesystemKinds = {
           description: 'Endpoint of the service; default storage.googleapis.com',
         }),
       ),
+      pubSubSubscription: Type.Optional(
+        Type.String({
+          maxLength: 400,
+          ...form(
+            '^projects/[a-z0-9.:-]{4,100}/subscriptions/[A-Za-z][A-Za-z0-9._~+%-]{2,254}$',
+            'a subscription such as projects/data-platform/subscriptions/changes',
+          ),
+          description:
+            'Subscription of Pub/Sub that gets the notifications of the bucket (docs/GCS.md): live migrations from there are told of changes by it',
+        }),
+      ),
+      pubSubEndpoint: Type.Optional(
+        Type.String({
+          minLength: 1,
+          maxLength: 300,
+          ...form(
+            `^(?:https?://)?[A-Za-z0-9.-]+(?::${portPattern})?/?$`,
+            'a host name, with a scheme and a port from 1 to 65535 if need be, such as https://europe-west1-pubsub.googleapis.com',
+          ),
+          description: 'Endpoint of Pub/Sub; default pubsub.googleapis.com',
+        }),
+      ),
       jsonKey: Type.Optional(
         Type.String({
           maxLength: 16_384,
@@ -457,7 +479,7 @@ export const filesystemKinds = {
       }),
     },
     secrets: ['jsonKey', 'p12Key', 'privateKey', 'customerKey'],
-    sent: { to: ['endpoint'], secrets: ['jsonKey', 'p12Key', 'privateKey', 'customerKey'] },
+    sent: { to: ['endpoint', 'pubSubEndpoint'], secrets: ['jsonKey', 'p12Key', 'privateKey', 'customerKey'] },
     /** A change of one of them takes the place of the others. */
     alternatives: ['jsonKey', 'p12Key', 'privateKey'],
     /** On port 18080, files under `…/gcs/keyfiles/`: their name, and how the option has their bytes. */

@@ -65,5 +65,14 @@ export function queueChanges(
       const how = { key, queue: open, parse: noticesOf, bucket: containerName, root }
       return new QueueFeed(how, `queue ${url}`)
     },
+    check: async (signal) => {
+      const queue = open()
+      try {
+        await queue.identify(signal)
+        return queue.name
+      } finally {
+        queue.close()
+      }
+    },
   }
 }
