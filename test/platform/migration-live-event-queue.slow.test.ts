@@ -97,7 +97,9 @@ test('changes of a container arrive by messages that come twice, out of order, a
     platform = await startTestPlatform({ home })
     await received()
     await until('all but one is there', async () =>
-      isDeepStrictEqual(await compareContainer(folder.target, container, () => false), ['/silent is too many']),
+      isDeepStrictEqual(await compareContainer(folder.target, container, () => false), [
+        '/silent is too many',
+      ]),
     )
     expect(existsSync(join(folder.target, 'silent'))).toBe(false)
 

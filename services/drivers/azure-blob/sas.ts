@@ -77,7 +77,10 @@ export class SharedAccessSignature implements Authorizer {
   requireQueues(): void {
     const need = 'eventQueue needs the SAS of an account, for queues and their messages, too'
     if (this.scope !== 'account' || !this.#of('ss').includes('q'))
-      throw notAccepted('sasToken', `is not for the Queue service: ${need} (ss=bq, srt=co, sp=${permissions.queue})`)
+      throw notAccepted(
+        'sasToken',
+        `is not for the Queue service: ${need} (ss=bq, srt=co, sp=${permissions.queue})`,
+      )
   }
 
   /** Why the service refused a request, and what to do, as far as the signature tells. */

@@ -15,7 +15,7 @@ import type { TokenSource } from './tokens.ts'
 
 type Options = FilesystemOptions<'gcs'>
 
-/** To pull without messages takes the service as long as it likes: a minute and a half was seen. */
+/** A pull without messages is answered when the service likes: a connection is silent for longer than with storage. */
 const pullTimeoutMs = 120_000
 
 /** Where the subscription is that the options name; undefined without one. */
@@ -47,7 +47,10 @@ export function subscriptionChanges(
   return {
     feed: async (folder) => {
       const root = folder.toString('latin1')
-      return new QueueFeed({ key, queue: open, parse: noticesOf, bucket: bucketName, root }, `subscription ${path}`)
+      return new QueueFeed(
+        { key, queue: open, parse: noticesOf, bucket: bucketName, root },
+        `subscription ${path}`,
+      )
     },
     check: async (signal) => {
       const queue = open()

@@ -48,7 +48,11 @@ export class Subscription implements MessageQueue {
       throw failed('gone', `read ${this.name}`, 'it has no topic any more')
     const pushed = [its['bigqueryConfig'], its['cloudStorageConfig'], textIn(pushConfig, 'pushEndpoint')]
     if (pushed.some((one) => one !== undefined))
-      throw failed('refused', `read ${this.name}`, 'its messages are delivered elsewhere: make one of type pull')
+      throw failed(
+        'refused',
+        `read ${this.name}`,
+        'its messages are delivered elsewhere: make one of type pull',
+      )
     const [, seconds] = /^(\d{1,10})(?:\.\d+)?s$/.exec(String(messageRetentionDuration)) ?? []
     if (seconds === undefined) throw failed('io', `read ${this.name}`, 'the answer is not what Pub/Sub sends')
     return { stream: `${this.#path} ${topic}`.slice(0, 1_000), keepsMs: Number(seconds) * 1_000 }
@@ -56,7 +60,8 @@ export class Subscription implements MessageQueue {
 
   async receive(signal: AbortSignal): Promise<readonly QueueMessage[]> {
     const { receivedMessages = [] } = await this.#ask(':pull', { maxMessages }, signal)
-    if (!Array.isArray(receivedMessages)) throw failed('io', `read ${this.name}`, 'the answer has no messages')
+    if (!Array.isArray(receivedMessages))
+      throw failed('io', `read ${this.name}`, 'the answer has no messages')
     const messages = receivedMessages.map((received) => this.#messageOf(received))
     // They are hidden for as long as the subscription says, which may be ten seconds.
     return this.hide(messages)
@@ -95,7 +100,7 @@ export class Subscription implements MessageQueue {
     const exchange = async () => {
       const answer = await this.#transport.exchange({
         method: body === undefined ? 'GET' : 'POST',
-        target: `/v1/${this.#path}${operation}`,
+        target: `/v1/${this.#path.split('/').map(encodeURIComponent).join('/')}${operation}`,
         signal,
         ...(body !== undefined && {
           headers: { 'content-type': 'application/json' },

@@ -22,7 +22,12 @@ test('both schemas, in base64 and as they are', () => {
   const created = event('BlobCreated', 'a/b.txt')
   const { subject } = created
   const cloud = { specversion: '1.0', type: 'Microsoft.Storage.BlobDeleted', source: '/s', subject, time }
-  for (const json of [created, cloud, [created], { ...created, eventType: 'Microsoft.Storage.DirectoryCreated' }]) {
+  for (const json of [
+    created,
+    cloud,
+    [created],
+    { ...created, eventType: 'Microsoft.Storage.DirectoryCreated' },
+  ]) {
     expect(noticesOf(encoded(json))).toEqual(wanted)
     expect(noticesOf(` ${JSON.stringify(json)}`)).toEqual(wanted)
   }
@@ -57,7 +62,9 @@ test('renamed files and folders are looked for under both names', () => {
     { bucket: 'other', key: 'new', ...shared },
   ])
   expect(keysOf(event('BlobRenamed', 'new', data))).toEqual(['new', 'old', 'new'])
-  expect(noticesOf(encoded(event('DirectoryDeleted', 'a')))).toEqual([{ bucket: 'data', key: 'a', ...shared }])
+  expect(noticesOf(encoded(event('DirectoryDeleted', 'a')))).toEqual([
+    { bucket: 'data', key: 'a', ...shared },
+  ])
 })
 
 test('what changes no content says nothing', () => {

@@ -15,7 +15,12 @@ import type { QueueMessage } from '../../../../services/drivers/notifications/me
 import { endpointOf } from '../../../../services/drivers/http/client-credentials.ts'
 import { never } from '../../../conformance/driver-store.ts'
 import { azuriteOptions } from '../../../support/azure-driver.ts'
-import { type AzuriteQueues, type Azurite, sharedAzurite, startAzuriteQueues } from '../../../support/azurite.ts'
+import {
+  type AzuriteQueues,
+  type Azurite,
+  sharedAzurite,
+  startAzuriteQueues,
+} from '../../../support/azurite.ts'
 
 let azurite: Azurite
 let queues: AzuriteQueues
@@ -112,7 +117,9 @@ test('by the signature of an account', async () => {
 test('options that do not go with a queue are refused by name', () => {
   const { sharedKey: _, ...options } = azuriteOptions(azurite, 'data')
   const bySas = (sasToken: string) => new Adls2Driver({ ...options, sasToken, eventQueue: 'changes' })
-  expect(() => bySas(sas('b', 'rl'))).toThrow(/sasToken is not for the Queue service: .* \(ss=bq, srt=co, sp=rlup\)/)
+  expect(() => bySas(sas('b', 'rl'))).toThrow(
+    /sasToken is not for the Queue service: .* \(ss=bq, srt=co, sp=rlup\)/,
+  )
   expect(() => bySas(sas('bq', 'rlup'))).not.toThrow()
   const secure = { ...azuriteOptions(azurite, 'data'), insecure: false }
   expect(() => new Adls2Driver({ ...secure, eventQueue: 'http://queue.example/changes' })).toThrow(
@@ -122,7 +129,12 @@ test('options that do not go with a queue are refused by name', () => {
 
 test('a name is that of a queue of the same account', async () => {
   const nameOf = async (options: object) => {
-    const driver = new Adls2Driver({ accountName: 'lake', sharedKey: 'bXlrZXk=', containerName: 'data', ...options })
+    const driver = new Adls2Driver({
+      accountName: 'lake',
+      sharedKey: 'bXlrZXk=',
+      containerName: 'data',
+      ...options,
+    })
     const feed = await driver.changes?.feed(Buffer.alloc(0))
     await driver.close()
     return feed !== undefined && 'reason' in feed ? feed.reason : undefined
