@@ -98,8 +98,11 @@ export interface AzuriteQueues extends AsyncDisposable {
 }
 
 /** The queues of the account that a blob service has. */
-export async function startAzuriteQueues({ key }: Pick<Azurite, 'key'>): Promise<AzuriteQueues> {
-  const { url, end } = await startService('queue', { key })
+export async function startAzuriteQueues(
+  { key }: Pick<Azurite, 'key'>,
+  options: Pick<AzuriteOptions, 'certificates'> = {},
+): Promise<AzuriteQueues> {
+  const { url, end } = await startService('queue', { ...options, key })
   const service = new QueueServiceClient(`${url}/${account}`, new QueueCredential(account, key))
   return { url: `${url}/${account}`, service, [Symbol.asyncDispose]: () => end('SIGKILL') }
 }

@@ -67,16 +67,17 @@ export class StorageQueue implements MessageQueue {
   }
 
   hide(messages: readonly QueueMessage[]): Promise<readonly (QueueMessage | undefined)[]> {
-    return Promise.all(
-      messages.map(async (message) => {
-        const { blob, popreceipt } = placeOf(message.receipt)
-        const query = { popreceipt, visibilitytimeout: `${hiddenMs / 1_000}` }
-        const asked = { method: 'PUT', blob, query, accept: lost } as const
-        const { headers } = await this.#ask('hide a message of', asked)
-        const next = headers['x-ms-popreceipt']
-        return typeof next === 'string' ? { ...message, receipt: receiptOf(blob, next) } : undefined
-      }),
-    )
+    // Of one that fails the others must not lose their new receipts.
+    return Promise.all(messages.map((message) => this.#hide(message).catch(() => undefined)))
+  }
+
+  async #hide(message: QueueMessage): Promise<QueueMessage | undefined> {
+    const { blob, popreceipt } = placeOf(message.receipt)
+    const query = { popreceipt, visibilitytimeout: `${hiddenMs / 1_000}` }
+    const asked = { method: 'PUT', blob, query, accept: lost } as const
+    const { headers } = await this.#ask('hide a message of', asked)
+    const next = headers['x-ms-popreceipt']
+    return typeof next === 'string' ? { ...message, receipt: receiptOf(blob, next) } : undefined
   }
 
   close(): void {

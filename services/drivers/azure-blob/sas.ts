@@ -94,7 +94,7 @@ export class SharedAccessSignature implements Authorizer {
     if (Date.parse(from) > nowMs) return `the SAS begins at ${from}: wait, or ${another}`
     switch (code) {
       case 'AuthorizationPermissionMismatch':
-        return `the SAS allows sp=${this.#of('sp')}, a source needs ${permissions.source}, with eventQueue ${permissions.queue}, and a target ${permissions.target}: ${another}`
+        return `the SAS allows sp=${this.#of('sp')}, a source needs ${permissions.source} and a target ${permissions.target}, with eventQueue ${permissions.queue}: ${another}`
       case 'AuthorizationResourceTypeMismatch':
         return `the SAS allows srt=${this.#of('srt')}, and co is needed: ${another}`
       case 'AuthorizationProtocolMismatch':

@@ -26,7 +26,7 @@ export interface MessageQueue {
   remove(messages: readonly QueueMessage[]): Promise<void>
   /**
    * Hides them for `hiddenMs` from now on. Returns them in the same order with the receipts that hold from then on; undefined
-   * for those that are no longer there.
+   * in the place of one that is no longer there, or could not be hidden.
    */
   hide(messages: readonly QueueMessage[]): Promise<readonly (QueueMessage | undefined)[]>
   close(): void
