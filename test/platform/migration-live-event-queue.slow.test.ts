@@ -1,3 +1,8 @@
+import {
+  AccountSASPermissions,
+  generateAccountSASQueryParameters,
+  StorageSharedKeyCredential,
+} from '@azure/storage-blob'
 import { existsSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
@@ -115,5 +120,60 @@ test('changes of a container arrive by messages that come twice, out of order, a
   } finally {
     await platform[Symbol.asyncDispose]()
     rmSync(home, { recursive: true, force: true })
+  }
+})
+
+test('without its queue, or the right to read it, a container is compared from time to time, and why is told', async () => {
+  using folder = createFolder('missing', 'refused')
+  await using azurite = await startAzurite()
+  await using queues = await startAzuriteQueues(azurite)
+  await using platform = await startTestPlatform()
+  await azurite.createContainer('data')
+  await azurite.service.getContainerClient('data').getBlockBlobClient('file').upload('text', 4)
+  await queues.service.getQueueClient('changes').create()
+  await platform.call(settings.put, { storeHosts: [loopback] })
+  const { sharedKey: _, ...options } = azuriteOptions(azurite, 'data')
+  const onlyLooks = generateAccountSASQueryParameters(
+    {
+      services: 'bq',
+      resourceTypes: 'co',
+      permissions: AccountSASPermissions.parse('rl'),
+      expiresOn: new Date(Date.now() + 3_600_000),
+    },
+    new StorageSharedKeyCredential(azurite.account, azurite.key),
+  )
+  const role = 'source' as const
+  await platform.call(filesystems['create-adls2-shared-key'], {
+    fileSystemId: 'missing',
+    role,
+    ...azuriteOptions(azurite, 'data'),
+    eventQueue: `${queues.url}/other`,
+  })
+  await platform.call(filesystems['create-adls2-sas'], {
+    fileSystemId: 'refused',
+    role,
+    ...options,
+    sasToken: onlyLooks.toString(),
+    eventQueue: `${queues.url}/changes`,
+  })
+  for (const [name, reason] of [
+    ['missing', /404 QueueNotFound .*create the queue or correct eventQueue/],
+    ['refused', /403 .*the SAS allows sp=rl, .* with eventQueue rlup/],
+  ] as const) {
+    await addLocal(platform, `${name}-copy`, 'target', folder[name])
+    await platform.call(migrations.create, {
+      migrationId: name,
+      path: '/',
+      source: name,
+      target: `${name}-copy`,
+      scanOnlyMigration: false,
+      autoStart: true,
+    })
+    const compared = await until('it is LIVE and compares', async () => {
+      const found = await platform.call(migrations.get, { migrationId: name })
+      return found.state === 'LIVE' && found.changeDetection === 'comparing' && found
+    })
+    expect(compared.changeDetectionReason).toMatch(reason)
+    expect(existsSync(join(folder[name], 'file'))).toBe(true)
   }
 })
