@@ -77,6 +77,17 @@ const azure = {
       }),
     ),
     insecure: Type.Optional(Type.Boolean({ description: 'Plain HTTP instead of TLS' })),
+    eventQueue: Type.Optional(
+      Type.String({
+        maxLength: 500,
+        ...form(
+          `^(?:https?://[A-Za-z0-9.-]+(?::${portPattern})?/(?:[a-z0-9]{3,24}/)?)?[a-z0-9](?:-?[a-z0-9]){2,62}$`,
+          'the name of a queue of the same account, or its URL, such as https://lake.queue.core.windows.net/changes',
+        ),
+        description:
+          'Queue into which Event Grid puts what changes in the container (docs/AZURE.md): live migrations from there are told of changes by it',
+      }),
+    ),
     additionalProperties: propertiesOption(azureProperties, {
       ineffective: azureIneffectiveProperties,
       families: azurePropertyFamilies,
@@ -190,7 +201,7 @@ export const filesystemKinds = {
     },
     secrets: ['oauthClientSecret', 'oauthClientCertificate', 'oauthClientCertificatePassword'],
     sent: {
-      to: ['oauthClientEndpoint', 'endpoint', 'accountName', 'insecure'],
+      to: ['oauthClientEndpoint', 'endpoint', 'eventQueue', 'accountName', 'insecure'],
       secrets: ['oauthClientSecret', 'oauthClientCertificate'],
     },
     /** A change of one of them takes the place of the others. */
@@ -225,7 +236,7 @@ export const filesystemKinds = {
       ...azure.container,
     },
     secrets: ['sasToken'],
-    sent: { to: ['endpoint', 'accountName', 'insecure'], secrets: ['sasToken'] },
+    sent: { to: ['endpoint', 'eventQueue', 'accountName', 'insecure'], secrets: ['sasToken'] },
   },
   s3a: {
     path: 's3a',
@@ -431,6 +442,28 @@ export const filesystemKinds = {
           description: 'Endpoint of the service; default storage.googleapis.com',
         }),
       ),
+      pubSubSubscription: Type.Optional(
+        Type.String({
+          maxLength: 400,
+          ...form(
+            '^projects/[a-z0-9.:-]{4,100}/subscriptions/[A-Za-z][A-Za-z0-9._~+%-]{2,254}$',
+            'a subscription such as projects/data-platform/subscriptions/changes',
+          ),
+          description:
+            'Subscription of Pub/Sub that gets the notifications of the bucket (docs/GCS.md): live migrations from there are told of changes by it',
+        }),
+      ),
+      pubSubEndpoint: Type.Optional(
+        Type.String({
+          minLength: 1,
+          maxLength: 300,
+          ...form(
+            `^(?:https?://)?[A-Za-z0-9.-]+(?::${portPattern})?/?$`,
+            'a host name, with a scheme and a port from 1 to 65535 if need be, such as https://europe-west1-pubsub.googleapis.com',
+          ),
+          description: 'Endpoint of Pub/Sub; default pubsub.googleapis.com',
+        }),
+      ),
       jsonKey: Type.Optional(
         Type.String({
           maxLength: 16_384,
@@ -477,7 +510,7 @@ export const filesystemKinds = {
       }),
     },
     secrets: ['jsonKey', 'p12Key', 'privateKey', 'customerKey'],
-    sent: { to: ['endpoint'], secrets: ['jsonKey', 'p12Key', 'privateKey', 'customerKey'] },
+    sent: { to: ['endpoint', 'pubSubEndpoint'], secrets: ['jsonKey', 'p12Key', 'privateKey', 'customerKey'] },
     /** A change of one of them takes the place of the others. */
     alternatives: ['jsonKey', 'p12Key', 'privateKey'],
     /** On port 18080, files under `…/gcs/keyfiles/`: their name, and how the option has their bytes. */

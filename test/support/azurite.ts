@@ -1,4 +1,5 @@
 import { BlobServiceClient, StorageSharedKeyCredential } from '@azure/storage-blob'
+import { QueueServiceClient, StorageSharedKeyCredential as QueueCredential } from '@azure/storage-queue'
 import { type ChildProcess, spawn } from 'node:child_process'
 import { randomBytes, randomUUID } from 'node:crypto'
 import { once } from 'node:events'
@@ -34,14 +35,14 @@ export interface AzuriteOptions {
   readonly certificates?: Certificates
 }
 
-const program = fileURLToPath(import.meta.resolve('azurite/dist/src/blob/main.js'))
+const account = 'gantrytest'
 
-/** Starts Azurite's blob service on loopback, on a free port unless one is given. Rejects with its output when it does not come up. */
-export async function startAzurite(options: AzuriteOptions = {}): Promise<Azurite> {
-  const account = 'gantrytest'
-  const { folder, key = randomBytes(64).toString('base64'), port = 0, certificates } = options
+/** Starts one of Azurite's services on loopback, on a free port unless one is given. Rejects with its output when it does not come up. */
+async function startService(service: 'blob' | 'queue', options: AzuriteOptions & { readonly key: string }) {
+  const { folder, key, port = 0, certificates } = options
+  const program = fileURLToPath(import.meta.resolve(`azurite/dist/src/${service}/main.js`))
   // Microsoft's client asks for a newer protocol than the released Azurite names, and works with it.
-  const flags = ['--silent', '--disableTelemetry', '--skipApiVersionCheck', '--blobPort', `${port}`]
+  const flags = ['--silent', '--disableTelemetry', '--skipApiVersionCheck', `--${service}Port`, `${port}`]
   if (certificates !== undefined)
     flags.push('--oauth', 'basic', '--cert', certificates.certificate, '--key', certificates.key)
   const place = folder === undefined ? ['--inMemoryPersistence'] : ['--location', folder]
@@ -61,26 +62,49 @@ export async function startAzurite(options: AzuriteOptions = {}): Promise<Azurit
     child.kill(signal)
     await gone
   }
-
   try {
-    const url = await listeningAddress(child)
-    const credential = new StorageSharedKeyCredential(account, key)
-    // Azurite may end an idle connection just as a request goes out on it; a second one gets through at once.
-    const retryOptions = { maxTries: 2, retryDelayInMs: 10 }
-    const service = new BlobServiceClient(`${url}/${account}`, credential, { retryOptions })
-    return {
-      endpoint: new URL(url).host,
-      account,
-      key,
-      service,
-      createContainer: async (name) => void (await service.createContainer(name)),
-      stop: () => end('SIGTERM'),
-      [Symbol.asyncDispose]: () => end('SIGKILL'),
-    }
+    return { url: await listeningAddress(child), end }
   } catch (error) {
     await end('SIGKILL')
     throw error
   }
+}
+
+/** Starts Azurite's blob service; see `startService`. */
+export async function startAzurite(options: AzuriteOptions = {}): Promise<Azurite> {
+  const key = options.key ?? randomBytes(64).toString('base64')
+  const { url, end } = await startService('blob', { ...options, key })
+  const credential = new StorageSharedKeyCredential(account, key)
+  // Azurite may end an idle connection just as a request goes out on it; a second one gets through at once.
+  const retryOptions = { maxTries: 2, retryDelayInMs: 10 }
+  const service = new BlobServiceClient(`${url}/${account}`, credential, { retryOptions })
+  return {
+    endpoint: new URL(url).host,
+    account,
+    key,
+    service,
+    createContainer: async (name) => void (await service.createContainer(name)),
+    stop: () => end('SIGTERM'),
+    [Symbol.asyncDispose]: () => end('SIGKILL'),
+  }
+}
+
+/** A real queue service of Azure of the test's own. */
+export interface AzuriteQueues extends AsyncDisposable {
+  /** With the account. */
+  readonly url: string
+  /** Microsoft's own client. */
+  readonly service: QueueServiceClient
+}
+
+/** The queues of the account that a blob service has. */
+export async function startAzuriteQueues(
+  { key }: Pick<Azurite, 'key'>,
+  options: Pick<AzuriteOptions, 'certificates'> = {},
+): Promise<AzuriteQueues> {
+  const { url, end } = await startService('queue', { ...options, key })
+  const service = new QueueServiceClient(`${url}/${account}`, new QueueCredential(account, key))
+  return { url: `${url}/${account}`, service, [Symbol.asyncDispose]: () => end('SIGKILL') }
 }
 
 let shared: Promise<Azurite> | undefined

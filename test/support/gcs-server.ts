@@ -6,6 +6,7 @@ import type { AddressInfo } from 'node:net'
 import { jwtVerify } from 'jose'
 import type { FilesystemOptions } from '../../subjects/filesystems/kinds.ts'
 import { freePort } from './platform.ts'
+import type { PubSubEmulator } from './pubsub-emulator.ts'
 import { until } from './until.ts'
 
 /** A server of Cloud Storage's protocol, of the test's own on loopback; gone with the scope. */
@@ -23,12 +24,27 @@ export interface GcsServer extends AsyncDisposable {
 const clientEmail = 'mover@tests.iam.gserviceaccount.com'
 const privateKeyId = 'key-of-tests'
 
-/** @param program fake-gcs-server */
-export async function startGcsServer(program: string): Promise<GcsServer> {
+/**
+ * @param program fake-gcs-server
+ * @param pubSub topic that it tells of changes
+ */
+export async function startGcsServer(
+  program: string,
+  pubSub?: Pick<PubSubEmulator, 'host' | 'project' | 'topic'>,
+): Promise<GcsServer> {
   const port = await freePort()
   const bareEndpoint = `http://127.0.0.1:${port}`
   const options = ['-backend', 'memory', '-scheme', 'http', '-host', '127.0.0.1', '-port', String(port)]
-  const child = spawn(program, [...options, '-external-url', bareEndpoint, '-log-level', 'error'], {
+  const telling =
+    pubSub === undefined
+      ? []
+      : [
+          ...['-event.pubsub-project-id', pubSub.project, '-event.pubsub-topic', pubSub.topic],
+          ...['-event.list', 'finalize,delete,metadataUpdate,archive'],
+        ]
+  const flags = ['-external-url', bareEndpoint, '-log-level', 'error', ...telling]
+  const child = spawn(program, [...options, ...flags], {
+    env: { ...process.env, ...(pubSub !== undefined && { PUBSUB_EMULATOR_HOST: pubSub.host }) },
     stdio: ['ignore', 'ignore', 'inherit'],
   })
   const kill = () => child.kill('SIGKILL')
@@ -114,7 +130,9 @@ async function startFront(port: number, publicKey: KeyObject) {
     return jwtVerify(token, publicKey, { issuer: clientEmail, subject: clientEmail }).then(
       ({ payload, protectedHeader }) =>
         protectedHeader.kid === privateKeyId &&
-        payload['scope'] === 'https://www.googleapis.com/auth/devstorage.read_write' &&
+        String(payload['scope'])
+          .split(' ')
+          .includes('https://www.googleapis.com/auth/devstorage.read_write') &&
         (payload.exp ?? 0) - (payload.iat ?? 0) <= 3_600,
       () => false,
     )

@@ -2,6 +2,7 @@ import { GcsDriver } from '../../services/drivers/gcs/gcs.ts'
 import type { FilesystemOptions } from '../../subjects/filesystems/kinds.ts'
 import { type GcsServer, startGcsServer } from './gcs-server.ts'
 import { whyMissing } from './provide.ts'
+import type { PubSubEmulator } from './pubsub-emulator.ts'
 import { testUnless } from './unless.ts'
 
 export type { GcsServer } from './gcs-server.ts'
@@ -12,7 +13,9 @@ export const noGcs = whyMissing('FAKE_GCS_SERVER')
 export const gcsTest = (name: string, work: () => Promise<void>, timeoutMs?: number): void =>
   testUnless(noGcs, name, work, timeoutMs)
 
-export const startGcs = (): Promise<GcsServer> => startGcsServer(process.env['FAKE_GCS_SERVER']!)
+/** @param pubSub topic that it tells of changes */
+export const startGcs = (pubSub?: PubSubEmulator): Promise<GcsServer> =>
+  startGcsServer(process.env['FAKE_GCS_SERVER']!, pubSub)
 
 /** A driver that is closed with its scope. */
 export function openGcs(options: FilesystemOptions<'gcs'>): GcsDriver & AsyncDisposable {

@@ -1,5 +1,7 @@
-import { existsSync } from 'node:fs'
+import { createHash } from 'node:crypto'
+import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { runProgram } from '../../broker/server/run-program.ts'
 import { peersFolder, provide } from './provide.ts'
 
@@ -42,12 +44,28 @@ const fakeGcsProgram: Program = {
 export async function setup(): Promise<void> {
   for (const program of [versitygwProgram, minioProgram, fakeGcsProgram])
     await provide(program.name, () => build(program))
+  await provide('PUBSUB_EMULATOR', pubSubEmulator)
 }
 
 /** The path of versitygw, built if it is not there. */
 export const versitygw = (): Promise<string> => build(versitygwProgram)
 /** The path of fake-gcs-server, built if it is not there. */
 export const fakeGcsServer = (): Promise<string> => build(fakeGcsProgram)
+
+const emulatorFolder = fileURLToPath(new URL('pubsub-emulator', import.meta.url))
+
+/** The path of Google's test server of Pub/Sub with the calls of REST before it, built of the sources here if it is not there. */
+export async function pubSubEmulator(): Promise<string> {
+  const digest = createHash('sha256')
+  for (const name of ['main.go', 'go.mod', 'go.sum']) digest.update(readFileSync(join(emulatorFolder, name)))
+  const path = join(peersFolder(), `pubsub-emulator-${digest.digest('hex').slice(0, 12)}`)
+  if (existsSync(path)) return path
+  const options = { timeoutMs: buildTimeoutMs, env: { GOFLAGS: '' }, cwd: emulatorFolder }
+  await runProgram(await findGo(), ['build', '-o', path, '.'], options).catch((cause: unknown) => {
+    throw new Error(`go could not build the server of Pub/Sub: ${(cause as Error).message}`, { cause })
+  })
+  return path
+}
 
 async function build({ module, version, askedBy }: Program): Promise<string> {
   const program = module.split('/').at(-1)!

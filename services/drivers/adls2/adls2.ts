@@ -12,7 +12,6 @@ import { Container, type BlobProperties, type What, type WriteHeaders } from '..
 import { blobEndpoint, dataLakeEndpoint, isOfAzure } from '../azure-blob/endpoint.ts'
 import { failed } from '../azure-blob/errors.ts'
 import { blobName, refuseDirectory, refuseName, writable } from '../azure-blob/names.ts'
-import { SharedAccessSignature } from '../azure-blob/sas.ts'
 import { removeBlob } from '../azure-blob/remove.ts'
 import { Paths, withoutKept } from '../azure-blob/paths.ts'
 import { BlobFile } from '../azure-blob/source-file.ts'
@@ -25,22 +24,21 @@ import {
   readUpload,
   writtenParts,
 } from '../azure-blob/upload.ts'
-import { proofOf } from './client-proof.ts'
 import type { StoreBounds } from '../contract/bounds.ts'
 import { type PropertyValues, readProperties } from '../contract/properties.ts'
-import type { HostPermission, Recipient } from '../host-credentials/permission.ts'
-import { ClientTokens, endpointOf } from '../http/client-credentials.ts'
+import type { HostPermission } from '../host-credentials/permission.ts'
 import { requireAddresses, StoreAddress } from '../http/store-address.ts'
-import type { TransportLimits } from '../http/transport.ts'
-import { type Authorizer, SharedKeySigner, TokenAuthorizer } from '../azure-blob/signing.ts'
 import { notAccepted } from '../../../subjects/kit/errors.ts'
-import { hostTokens, storageResource } from './host-tokens.ts'
+import { credentialsOf } from './credentials.ts'
+import { queueAt, queueChanges } from './event-queue.ts'
+import { StorageQueue } from './storage-queue.ts'
 import { refuseUnlistable } from '../http/xml.ts'
 import { lossesOf } from '../contract/metadata-values.ts'
 import { joinPath, textFromPath } from '../paths/path-text.ts'
 import {
   nothingLost,
   type Capabilities,
+  type Changes,
   type ClockOffset,
   type Continuation,
   type Driver,
@@ -74,8 +72,6 @@ const secondMs = 1_000
 /** `probe` answers a person who waits: one more try, then the truth. */
 const probeRetries = 1
 
-const missing =
-  'is missing: give id, secret and endpoint of a service principal, or another fs.azure.account.oauth.provider.type'
 const hierarchicalNotice =
   'the account has a hierarchical namespace; its protocol was tested against a double made from the documentation (docs/AZURE.md)'
 
@@ -92,7 +88,8 @@ export class Adls2Driver implements Driver {
   rename?: NonNullable<Driver['rename']>
   readonly identify?: NonNullable<Driver['identify']>
   readonly #addresses: { readonly address: StoreAddress; readonly field: string }[]
-  #permission: HostPermission | undefined
+  readonly changes?: Changes
+  readonly #permission: HostPermission | undefined
   readonly #client: BlobClient
   /** At the Data Lake endpoint. */
   readonly #lake: BlobClient | undefined
@@ -143,11 +140,24 @@ export class Adls2Driver implements Driver {
     }
     const address = bounds && new StoreAddress(endpoint, bounds)
     const recipient = { endpoint, address, isCloud: isOfAzure(endpoint.host), field: 'endpoint' }
+    const queue = queueAt(options, endpoint, bounds)
+    const recipients = queue === undefined ? [recipient] : [recipient, queue]
+    const credentials = credentialsOf(options, recipients, limits, bounds)
+    this.#permission = credentials.permission
     this.#addresses = address === undefined ? [] : [{ address, field: 'endpoint' }]
-    const authorizer = this.#authorizer(options, recipient, limits, bounds)
+    if (credentials.address !== undefined) this.#addresses.push(credentials.address)
+    if (queue !== undefined) {
+      credentials.sas?.requireQueues()
+      if (queue.address !== undefined) this.#addresses.push({ address: queue.address, field: queue.field })
+      this.changes = queueChanges(options, queue, () => {
+        const client = new BlobClient(queue.endpoint, credentials.authorizer(), limits, queue.address)
+        return new StorageQueue(queue.url, client)
+      })
+    }
+    const authorizer = credentials.authorizer()
     this.#client = new BlobClient(endpoint, authorizer, limits, address)
     // Such a signature gives no access to the properties of the container.
-    const isListed = authorizer instanceof SharedAccessSignature && authorizer.scope !== 'account'
+    const isListed = credentials.sas !== undefined && credentials.sas.scope !== 'account'
     this.#container = new Container(this.#client, { isListed, directory })
     if (!isListed) this.identify = (was, signal) => this.#identify(was, signal)
     this.#property = property
@@ -220,42 +230,6 @@ export class Adls2Driver implements Driver {
   requirePlace(): void {
     for (const { address, field } of this.#addresses) requireAddresses([address], field)
     this.#permission?.require()
-  }
-
-  /** Throws GantryError NOT_ACCEPTED for an address that would get the secret in the clear. */
-  #authorizer(
-    options: Options,
-    recipient: Recipient,
-    limits: TransportLimits,
-    bounds: StoreBounds | undefined,
-  ): Authorizer {
-    if ('sharedKey' in options) return new SharedKeySigner(options.accountName, options.sharedKey)
-    if ('sasToken' in options) {
-      const { sasToken, directory = '', insecure = false } = options
-      return new SharedAccessSignature(sasToken, { directory, insecure })
-    }
-    const host = hostTokens(options, recipient, bounds)
-    this.#permission = host?.permission
-    if (host !== undefined) return new TokenAuthorizer(host.tokens)
-    const { oauthClientId, oauthClientEndpoint } = options
-    if (oauthClientId === undefined) throw notAccepted('oauthClientId', missing)
-    if (oauthClientEndpoint === undefined) throw notAccepted('oauthClientEndpoint', missing)
-    const field = 'oauthClientEndpoint'
-    const endpoint = new URL(oauthClientEndpoint)
-    if (endpoint.protocol !== 'https:' && options.insecure !== true)
-      throw notAccepted(field, 'is not https: the secret would be sent in the clear')
-    const address = bounds && new StoreAddress(endpointOf(endpoint), bounds)
-    if (address !== undefined) this.#addresses.push({ address, field })
-    const credentials = {
-      endpoint,
-      clientId: oauthClientId,
-      proof: proofOf({ ...options, oauthClientId, oauthClientEndpoint }),
-      // The two versions of Microsoft's endpoint have their own word for what a token is for.
-      fields: endpoint.pathname.includes('/v2.0/')
-        ? { scope: `${storageResource}/.default` }
-        : { resource: storageResource },
-    }
-    return new TokenAuthorizer(new ClientTokens(credentials, limits, address))
   }
 
   async probe(signal: AbortSignal): Promise<void> {

@@ -25,7 +25,7 @@ interface HostTokens {
  */
 export function hostTokens(
   options: FilesystemOptions<'adls2-oauth2'>,
-  recipient: Recipient,
+  recipients: readonly Recipient[],
   bounds: StoreBounds | undefined,
 ): HostTokens | undefined {
   const property = readProperties(azureTokenProperties, options.additionalProperties, (name) =>
@@ -48,7 +48,7 @@ export function hostTokens(
     if (options[name] !== undefined)
       throw notAccepted(name, `is for a service principal: leave it out, or ${field}`)
   const wanted = file !== '' ? file : isWorkload ? 'web-identity' : 'instance'
-  const permission = new HostPermission(bounds, [wanted], `additionalProperties.${field}`, [recipient])
+  const permission = new HostPermission(bounds, [wanted], `additionalProperties.${field}`, recipients)
   const tokens = new Renewed(() => {
     permission.use()
     const { oauthClientId } = options

@@ -52,10 +52,15 @@ const failureOfStatus: Readonly<Record<number, FailureClass>> = {
   503: 'throttled',
 }
 
+const fixOfCode: Readonly<Record<string, string>> = {
+  ContainerNotFound: '; create the container or correct containerName',
+  QueueNotFound: '; create the queue or correct eventQueue',
+}
+
 /** What the reader of a message can do about it. */
 const fixes: Fixes = {
   refused:
-    "check accountName, sharedKey, sasToken or the roles of the service principal (Storage Blob Data Owner), the account's network rules and this machine's clock",
+    "check accountName, sharedKey, sasToken or the roles of the service principal (Storage Blob Data Owner; for eventQueue Storage Queue Data Contributor), the account's network rules and this machine's clock",
   permission: 'another program holds it, or the account protects it: release it or skip it',
   unreachable: 'check endpoint, network and the state of the service',
   throttled: 'lower the concurrency or try later',
@@ -82,7 +87,7 @@ export function failureOf(answer: BlobAnswer): FailureClass {
  */
 export function answerError(what: string, answer: BlobAnswer, refusal?: string): StoreError {
   const failure = failureOf(answer)
-  const missing = answer.code === 'ContainerNotFound' ? '; create the container or correct containerName' : ''
+  const missing = answer.code === undefined ? '' : (fixOfCode[answer.code] ?? '')
   const id = answer.headers['x-ms-request-id']
   const said = `${answer.status} ${answer.code ?? 'without an error code'}${id === undefined ? '' : ` (request ${String(id)})`}`
   if (refusal !== undefined) return new StoreError(failure, `${what}: ${said}; ${refusal}`)

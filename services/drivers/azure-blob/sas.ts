@@ -5,8 +5,11 @@ import type { Authorizer } from './signing.ts'
 /** Names of the parameters of signatures, of which new ones come with new versions. */
 const parameterName = /^(?:s[a-z]{1,6}|rsc[cdelt])$/
 
-/** What a target asks for, and a source: Get and Put Blob, Delete Blob and List Blobs. */
-const permissions = { target: 'rwdl', source: 'rl' }
+/**
+ * What a target asks for, and a source: Get and Put Blob, Delete Blob and List Blobs; with a queue Get Messages, Update and
+ * Delete Message as well.
+ */
+const permissions = { target: 'rwdl', source: 'rl', queue: 'rlup' }
 
 /** What a signature is for. */
 type Scope = 'account' | 'container' | 'directory'
@@ -70,6 +73,16 @@ export class SharedAccessSignature implements Authorizer {
     return 'directory'
   }
 
+  /** Throws GantryError NOT_ACCEPTED where it lets nobody read queues of the account. */
+  requireQueues(): void {
+    const need = 'eventQueue needs the SAS of an account, for queues and their messages, too'
+    if (this.scope !== 'account' || !this.#of('ss').includes('q'))
+      throw notAccepted(
+        'sasToken',
+        `is not for the Queue service: ${need} (ss=bq, srt=co, sp=${permissions.queue})`,
+      )
+  }
+
   /** Why the service refused a request, and what to do, as far as the signature tells. */
   refusal({ status, code = '', headers }: BlobAnswer): string | undefined {
     if (status !== 401 && status !== 403) return undefined
@@ -81,7 +94,7 @@ export class SharedAccessSignature implements Authorizer {
     if (Date.parse(from) > nowMs) return `the SAS begins at ${from}: wait, or ${another}`
     switch (code) {
       case 'AuthorizationPermissionMismatch':
-        return `the SAS allows sp=${this.#of('sp')}, a source needs ${permissions.source} and a target ${permissions.target}: ${another}`
+        return `the SAS allows sp=${this.#of('sp')}, a source needs ${permissions.source} and a target ${permissions.target}, with eventQueue ${permissions.queue}: ${another}`
       case 'AuthorizationResourceTypeMismatch':
         return `the SAS allows srt=${this.#of('srt')}, and co is needed: ${another}`
       case 'AuthorizationProtocolMismatch':

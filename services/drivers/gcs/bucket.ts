@@ -3,7 +3,8 @@ import type { ListedPrefix, ObjectBucket, ObjectPage, StoredObject, What } from 
 import { type FileAttributes, type PartBody, piecesOf } from '../contract/driver.ts'
 import { parseJson } from '../http/json.ts'
 import { attributesOf, type Metadata, metadataOf } from './attributes.ts'
-import type { GcsClient, GcsRequest, Sent } from './client.ts'
+import type { Sent } from './authorized-transport.ts'
+import type { GcsClient, GcsRequest } from './client.ts'
 import { crcOf, crcText } from '../digests/crc32c.ts'
 import { answerError, failed, isOfBucket } from './errors.ts'
 

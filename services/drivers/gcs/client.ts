@@ -2,19 +2,13 @@ import type { ClockOffset } from '../contract/driver.ts'
 import { parseJson } from '../http/json.ts'
 import { type Asked, request, type RetryLimits, type Service } from '../http/requests.ts'
 import type { StoreAddress } from '../http/store-address.ts'
-import { StoreClock } from '../http/store-clock.ts'
-import { type StoreEndpoint, Transport, type TransportLimits } from '../http/transport.ts'
+import type { StoreEndpoint, TransportLimits } from '../http/transport.ts'
+import { type AuthorizedRequest, AuthorizedTransport, type Sent } from './authorized-transport.ts'
 import type { TokenSource } from './tokens.ts'
 import { failed, type GcsAnswer, gcsService } from './errors.ts'
 
-/** What is sent; made anew for each try. */
-export interface Sent {
-  readonly sizeBytes: number
-  readonly content: Buffer | AsyncIterable<Buffer>
-}
-
 export interface GcsRequest extends Asked {
-  readonly method: 'GET' | 'POST' | 'PATCH' | 'DELETE'
+  readonly method: AuthorizedRequest['method']
   /** After the bucket: `o`, the name of an object, … Not percent-encoded. */
   readonly path: readonly string[]
   readonly isUpload?: boolean
@@ -30,14 +24,11 @@ export interface GcsRequest extends Asked {
 
 /** Requests to one bucket by the JSON API: with a token, retried, errors classified. */
 export class GcsClient {
-  readonly #transport: Transport
-  readonly #endpoint: StoreEndpoint
+  readonly #transport: AuthorizedTransport
   readonly #bucket: string
-  readonly #tokens: TokenSource | undefined
   readonly #always: Readonly<Record<string, string>>
   readonly #retry: RetryLimits
   readonly #service: Service<GcsAnswer>
-  readonly #clock = new StoreClock()
 
   /** @param tokens undefined for requests of nobody @param always parameters that each request has */
   constructor(
@@ -48,11 +39,9 @@ export class GcsClient {
     always: Readonly<Record<string, string>>,
     address?: StoreAddress,
   ) {
-    this.#endpoint = endpoint
     this.#bucket = bucket
-    this.#tokens = tokens
     this.#always = always
-    this.#transport = new Transport(endpoint, limits, address)
+    this.#transport = new AuthorizedTransport(endpoint, tokens, limits, address)
     this.#retry = limits
     this.#service = gcsService(endpoint.host)
   }
@@ -71,61 +60,24 @@ export class GcsClient {
 
   /** How much the service's clock is ahead of this host's, as far as its answers have told. */
   get aheadMs(): number {
-    return this.#clock.aheadMs
+    return this.#transport.aheadMs
   }
 
   get clockOffset(): ClockOffset | undefined {
-    return this.#clock.offset
+    return this.#transport.clockOffset
   }
 
   close(): void {
     this.#transport.close()
   }
 
-  /** One try, and one more with a new token: that of before was made by another clock, or has run out. */
-  async #exchange(asked: GcsRequest): Promise<GcsAnswer> {
-    const token = await this.#token()
-    const answer = await this.#send(asked, token)
-    if (answer.status !== 401 || token === undefined) return answer
-    this.#tokens?.forget(token)
-    return this.#send(asked, await this.#token())
-  }
-
-  #token(): Promise<string> | undefined {
-    return this.#tokens?.get(Date.now() + this.#clock.aheadMs)
-  }
-
-  async #send(
-    { method, path, isUpload = false, query, headers, body, into, signal }: GcsRequest,
-    token: string | undefined,
-  ) {
-    const { host, port, secure } = this.#endpoint
-    const sent = body?.()
+  async #exchange({ method, path, isUpload = false, query, headers, body, into, signal }: GcsRequest) {
     const segments = [this.#bucket, ...path].map(encodeURIComponent).join('/')
     const parameters = new URLSearchParams({ ...query, ...this.#always }).toString()
-    const wire = [
-      'host',
-      port === (secure ? 443 : 80) ? host : `${host}:${port}`,
-      'user-agent',
-      'gantry',
-      // Objects that are stored compressed are not to be unpacked on the way.
-      'accept-encoding',
-      'gzip',
-      ...Object.entries(headers ?? {}).flat(),
-    ]
-    if (token !== undefined) wire.push('authorization', `Bearer ${token}`)
-    if (method !== 'GET') wire.push('content-length', String(sent?.sizeBytes ?? 0))
-    const askedMs = Date.now()
-    const answer = await this.#transport.exchange({
-      method,
-      target: `${isUpload ? '/upload' : ''}/storage/v1/b/${segments}?${parameters}`,
-      headers: wire,
-      body: sent?.content,
-      into,
-      signal,
-    })
-    this.#clock.told(answer.headers.date ?? '', askedMs, Date.now())
-    return withError(answer)
+    const target = `${isUpload ? '/upload' : ''}/storage/v1/b/${segments}?${parameters}`
+    // Objects that are stored compressed are not to be unpacked on the way.
+    const all = { 'accept-encoding': 'gzip', ...headers }
+    return withError(await this.#transport.exchange({ method, target, headers: all, body, into, signal }))
   }
 }
 

@@ -6,7 +6,7 @@ import type { StoreBounds } from '../contract/bounds.ts'
 import type { Recipient } from '../host-credentials/permission.ts'
 import { federatedByFile, federatedByKey } from './federation.ts'
 import { machineCredentials } from './machine.ts'
-import { type Credentials, scope, type TokenSource } from './tokens.ts'
+import { type Credentials, scopeOf, type TokenSource } from './tokens.ts'
 import { readP12 } from '../keys/p12.ts'
 
 /** The longest that the service takes. */
@@ -26,11 +26,13 @@ interface ServiceAccount {
  */
 class Tokens implements TokenSource {
   readonly #account: ServiceAccount
+  readonly #scope: string
   #token:
     { readonly text: Promise<string>; readonly fromSeconds: number; readonly toSeconds: number } | undefined
 
-  constructor(account: ServiceAccount) {
+  constructor(account: ServiceAccount, scope: string) {
     this.#account = account
+    this.#scope = scope
   }
 
   get(nowMs: number): Promise<string> {
@@ -39,7 +41,7 @@ class Tokens implements TokenSource {
     if (known !== undefined && now >= known.fromSeconds && now < known.toSeconds - spareSeconds)
       return known.text
     const { email, key, keyId } = this.#account
-    const text = new SignJWT({ scope })
+    const text = new SignJWT({ scope: this.#scope })
       .setProtectedHeader({ alg: 'RS256', typ: 'JWT', ...(keyId !== undefined && { kid: keyId }) })
       .setIssuer(email)
       .setSubject(email)
@@ -57,14 +59,18 @@ class Tokens implements TokenSource {
 
 type Options = FilesystemOptions<'gcs'>
 
-/** @throws GantryError NOT_ACCEPTED that names what is missing, or goes not together */
+/**
+ * @param recipients whom tokens are sent to
+ * @throws GantryError NOT_ACCEPTED that names what is missing, or goes not together
+ */
 export function credentialsOf(
   options: Options,
   { authType, configFile }: { readonly authType: string; readonly configFile: string },
-  recipient: Recipient,
+  recipients: readonly Recipient[],
   bounds: StoreBounds | undefined,
 ): Credentials {
   const { jsonKey } = options
+  const access = { scope: scopeOf(options), recipients }
   const isFederation = authType === 'WORKLOAD_IDENTITY_FEDERATION_CREDENTIAL_CONFIG_FILE'
   const given = (['p12Key', 'privateKey', 'privateKeyId', 'clientEmail', 'jsonKey'] as const).find(
     (name) => options[name] !== undefined && !(isFederation && name === 'jsonKey'),
@@ -77,13 +83,13 @@ export function credentialsOf(
   if (authType !== 'SERVICE_ACCOUNT_JSON_KEYFILE' && given !== undefined)
     throw notAccepted(given, 'is for a service account: leave it out, or fs.gs.auth.type')
   if (authType === 'UNAUTHENTICATED') return { tokens: undefined }
-  if (authType === 'COMPUTE_ENGINE') return machineCredentials(recipient, bounds)
+  if (authType === 'COMPUTE_ENGINE') return machineCredentials(access, bounds)
   const json = jsonKey === undefined ? undefined : readJson(jsonKey)
   if (json !== undefined && (isFederation || json['type'] === 'external_account'))
-    return federatedByKey(json, recipient, bounds)
+    return federatedByKey(json, access, bounds)
   return isFederation
-    ? federatedByFile(configFile, recipient, bounds)
-    : { tokens: new Tokens(serviceAccountOf(options, json)) }
+    ? federatedByFile(configFile, access, bounds)
+    : { tokens: new Tokens(serviceAccountOf(options, json), access.scope) }
 }
 
 /** The service account whose key is given. */

@@ -5,7 +5,7 @@ import { HostPermission, problemOf, type Recipient } from '../host-credentials/p
 import { endpointOf, membersOf, tokenIn } from '../http/client-credentials.ts'
 import { type Lease, Renewed } from '../http/renewed.ts'
 import { requireAddresses, StoreAddress } from '../http/store-address.ts'
-import { type Credentials, scope } from './tokens.ts'
+import type { Access, Credentials } from './tokens.ts'
 
 /** Of an identity that is known elsewhere: "Workload identity federation", type `external_account`. */
 interface Federation {
@@ -30,7 +30,7 @@ const what = 'workload identity federation'
 /** By a configuration that a caller gives: what it names is reached as any endpoint is, and of files what the setting allows. */
 export function federatedByKey(
   json: Readonly<Record<string, unknown>>,
-  recipient: Recipient,
+  { scope, recipients }: Access,
   bounds: StoreBounds | undefined,
 ): Credentials {
   const field = 'jsonKey'
@@ -39,11 +39,11 @@ export function federatedByKey(
   const address = url && bounds && new StoreAddress(endpointOf(url), bounds)
   const servers = recipientsOf(federation, field, bounds)
   const permission =
-    file === undefined ? undefined : new HostPermission(bounds, [file], field, [recipient, ...servers])
+    file === undefined ? undefined : new HostPermission(bounds, [file], field, [...recipients, ...servers])
   const tokens = new Renewed(async () => {
     permission?.use()
     requireServers(servers)
-    return federatedToken(federation, address)
+    return federatedToken(federation, scope, address)
   })
   return {
     tokens,
@@ -62,12 +62,12 @@ export function federatedByKey(
  */
 export function federatedByFile(
   path: string,
-  recipient: Recipient,
+  { scope, recipients }: Access,
   bounds: StoreBounds | undefined,
 ): Credentials {
   const property = 'fs.gs.auth.workload.identity.federation.credential.config.file'
   const field = `additionalProperties.${path === '' ? 'fs.gs.auth.type' : property}`
-  const permission = new HostPermission(bounds, [path === '' ? 'web-identity' : path], field, [recipient])
+  const permission = new HostPermission(bounds, [path === '' ? 'web-identity' : path], field, recipients)
   const { failed } = hostFailures(fix)
   const tokens = new Renewed(async () => {
     permission.use()
@@ -81,7 +81,7 @@ export function federatedByFile(
       failed('refused', name, problem),
     )
     requireServers(recipientsOf(federation, name, bounds))
-    return federatedToken(federation, undefined)
+    return federatedToken(federation, scope, undefined)
   })
   return { tokens, require: () => permission.require() }
 }
@@ -187,6 +187,7 @@ function headersIn(
 /** @param address of where the subject's token is, if a caller named that */
 async function federatedToken(
   federation: Federation,
+  scope: string,
   address: StoreAddress | undefined,
 ): Promise<Lease<string>> {
   const { audience, subjectTokenType, tokenUrl, impersonationUrl, lifetimeSeconds } = federation
@@ -219,7 +220,7 @@ async function federatedToken(
     url: impersonationUrl,
     method: 'POST',
     headers: { authorization: `Bearer ${token.value}` },
-    body: JSON.stringify({ scope: [scope], lifetime: `${lifetimeSeconds}s` }),
+    body: JSON.stringify({ scope: scope.split(' '), lifetime: `${lifetimeSeconds}s` }),
     what: `${what}: service account`,
     fix,
     code,

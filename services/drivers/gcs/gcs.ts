@@ -7,6 +7,7 @@ import type { What } from '../buckets/objects.ts'
 import type { StoreBounds } from '../contract/bounds.ts'
 import {
   type Capabilities,
+  type Changes,
   type ClockOffset,
   type Continuation,
   type Driver,
@@ -34,6 +35,7 @@ import { credentialsOf } from './credentials.ts'
 import { gcsEndpoint, isOfGoogle } from './endpoint.ts'
 import { failed } from './errors.ts'
 import { keyOf, refuseName } from './names.ts'
+import { subscriptionAt, subscriptionChanges } from './subscription-changes.ts'
 import { discard, joinParts, partBytes, partsOf, readUpload, sweep, tokenOf, writePart } from './upload.ts'
 
 type Options = FilesystemOptions<'gcs'>
@@ -52,7 +54,8 @@ const tickMs = 2
 export class GcsDriver extends BucketDriver<GcsObject> implements Driver {
   readonly capabilities: Capabilities
   readonly leftovers: Leftovers
-  readonly #address: StoreAddress | undefined
+  readonly changes?: Changes
+  readonly #addresses: readonly { readonly address: StoreAddress; readonly field: string }[]
   readonly #requireCredentials: (() => void) | undefined
   readonly #client: GcsClient
   readonly #bucket: Bucket
@@ -74,7 +77,9 @@ export class GcsDriver extends BucketDriver<GcsObject> implements Driver {
       authType: property('fs.gs.auth.type'),
       configFile: property('fs.gs.auth.workload.identity.federation.credential.config.file'),
     }
-    const { tokens, require: requireCredentials } = credentialsOf(options, how, recipient, bounds)
+    const queue = subscriptionAt(options, bounds)
+    const recipients = queue === undefined ? [recipient] : [recipient, queue]
+    const { tokens, require: requireCredentials } = credentialsOf(options, how, recipients, bounds)
     const concurrency = property('gantry.gcs.connections')
     const limits = {
       connectTimeoutMs: property('fs.gs.http.connect-timeout'),
@@ -91,7 +96,10 @@ export class GcsDriver extends BucketDriver<GcsObject> implements Driver {
     const place = `bucket ${options.bucketName} at ${endpoint.host}`
     const headBytes = property('fs.gs.inputstream.min.range.request.size')
     super({ bucket, service: 'Cloud Storage', place, failed, headBytes, keyOf, refuseName, lossesOf })
-    this.#address = address
+    this.#addresses = recipients.flatMap((one) =>
+      one.address === undefined ? [] : [{ address: one.address, field: one.field }],
+    )
+    if (queue !== undefined) this.changes = subscriptionChanges(options, queue, tokens, limits)
     this.#requireCredentials = requireCredentials
     this.#client = client
     this.#bucket = bucket
@@ -120,7 +128,7 @@ export class GcsDriver extends BucketDriver<GcsObject> implements Driver {
   }
 
   requirePlace(): void {
-    requireAddresses(this.#address === undefined ? [] : [this.#address], 'endpoint')
+    for (const { address, field } of this.#addresses) requireAddresses([address], field)
     this.#requireCredentials?.()
   }
 

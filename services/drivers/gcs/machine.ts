@@ -1,21 +1,24 @@
 import type { StoreBounds } from '../contract/bounds.ts'
 import { askHost, hostFailures, variable } from '../host-credentials/ask-host.ts'
-import { HostPermission, type Recipient } from '../host-credentials/permission.ts'
+import { HostPermission } from '../host-credentials/permission.ts'
 import { tokenIn } from '../http/client-credentials.ts'
 import { Renewed } from '../http/renewed.ts'
-import { type Credentials, scope } from './tokens.ts'
+import type { Access, Credentials } from './tokens.ts'
 
 const metadataHost = 'metadata.google.internal'
 
 /** Those of the service account that the machine, or the pod, has: the metadata server gives its tokens. */
-export function machineCredentials(recipient: Recipient, bounds: StoreBounds | undefined): Credentials {
+export function machineCredentials(
+  { scope, recipients }: Access,
+  bounds: StoreBounds | undefined,
+): Credentials {
   const field = 'additionalProperties.fs.gs.auth.type'
-  const permission = new HostPermission(bounds, ['instance'], field, [recipient])
+  const permission = new HostPermission(bounds, ['instance'], field, recipients)
   const tokens = new Renewed(async () => {
     permission.use()
     const url = new URL(`http://${variable('GCE_METADATA_HOST') ?? metadataHost}`)
     url.pathname = '/computeMetadata/v1/instance/service-accounts/default/token'
-    url.searchParams.set('scopes', scope)
+    url.searchParams.set('scopes', scope.replaceAll(' ', ','))
     const what = 'metadata of the machine'
     const fix = 'run the service on Google Cloud, on a machine or in a pod with a service account'
     const answer = await askHost({ url, headers: { 'metadata-flavor': 'Google' }, what, fix })

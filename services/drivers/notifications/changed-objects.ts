@@ -4,6 +4,8 @@ import { type DirtyFolder, DirtyFolders } from '../feeds/dirty-folders.ts'
 export interface ChangedObject {
   /** As latin1, a character a byte. */
   readonly key: string
+  /** See `Notice`. */
+  readonly isTree?: boolean
   /** When that was (`monotonicMs`). */
   readonly sinceMs: number
 }
@@ -19,14 +21,16 @@ const isName = (segment: string): boolean => !['', '.', '..'].includes(segment)
 export function foldersOf(root: string, objects: Iterable<ChangedObject>): DirtyFolder[] {
   const dirty = new DirtyFolders(Number.POSITIVE_INFINITY)
   const above = root === '' ? '' : `${root}/`
-  for (const { key, sinceMs } of objects) {
+  for (const { key, isTree = false, sinceMs } of objects) {
+    // The folder itself, or one that it is in: another one may stand there.
+    if (isTree && (key === '' || above.startsWith(`${key}/`))) dirty.addFolder('', 'content', sinceMs)
     if (!key.startsWith(above)) continue
     // A slash at the end marks a folder.
     const segments = key.slice(above.length).replace(/\/$/, '').split('/')
     const usable = segments.findIndex((segment) => !isName(segment))
     const names = usable === -1 ? segments : segments.slice(0, usable)
     for (const [index, name] of names.entries())
-      dirty.addName(names.slice(0, index).join('/'), name, false, sinceMs)
+      dirty.addName(names.slice(0, index).join('/'), name, isTree && index === segments.length - 1, sinceMs)
   }
   return dirty.take()
 }

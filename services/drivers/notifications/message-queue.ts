@@ -41,6 +41,8 @@ export interface Notice {
   readonly bucket: string
   /** As latin1, a character a byte. */
   readonly key: string
+  /** Whether it is a folder that may have come or gone with all that is below it; of the key '' all there is. */
+  readonly isTree?: boolean
   /** Milliseconds since 1970. */
   readonly timeMs: number
 }

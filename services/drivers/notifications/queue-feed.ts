@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { momentOf, monotonicMs } from '../../../broker/common/monotonic.ts'
 import { every, type Task } from '../../../broker/tasks/tasks.ts'
-import { storeError } from '../contract/store-error.ts'
+import { type FailureClass, storeError } from '../contract/store-error.ts'
 import { foldersOf } from './changed-objects.ts'
 import type { DirtyFolder } from '../feeds/dirty-folders.ts'
 import { type ChangeFeed, type FeedListener, WatchError } from '../feeds/feed.ts'
@@ -418,13 +418,19 @@ const changesIn = (notices: readonly Notice[], { bucket, root }: Follower): Dirt
     root,
     notices
       .filter((notice) => notice.bucket === bucket)
-      .map(({ key, timeMs }) => ({ key, sinceMs: seenAt(timeMs) })),
+      .map(({ key, isTree, timeMs }) => ({
+        key,
+        sinceMs: seenAt(timeMs),
+        ...(isTree !== undefined && { isTree }),
+      })),
   )
+
+const unreadable: ReadonlySet<FailureClass> = new Set(['gone', 'refused', 'permission'])
 
 /** Of a queue that is not there or may not be read no news comes: everything is compared from time to time instead. */
 function endOf(error: unknown): Error {
   if (error instanceof WatchError) return error
   const known = storeError(error)
-  if (known.failure !== 'gone' && known.failure !== 'refused') return known
+  if (!unreadable.has(known.failure)) return known
   return new WatchError(known.message, true, { cause: error })
 }

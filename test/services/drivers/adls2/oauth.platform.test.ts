@@ -15,8 +15,8 @@ import { Adls2Driver } from '../../../../services/drivers/adls2/adls2.ts'
 import { createBounds, type StoreBounds } from '../../../../services/drivers/contract/bounds.ts'
 import type { FilesystemOptions } from '../../../../subjects/filesystems/kinds.ts'
 import { bodyOf, contentOf, failureOf, listAll, never, pattern } from '../../../conformance/driver-store.ts'
-import { type Azurite, startAzurite } from '../../../support/azurite.ts'
-import { makeCertificates, noCertificates } from '../../../support/certificates.ts'
+import { type Azurite, startAzurite, startAzuriteQueues } from '../../../support/azurite.ts'
+import { type Certificates, makeCertificates, noCertificates } from '../../../support/certificates.ts'
 import { testUnless } from '../../../support/unless.ts'
 
 type Options = FilesystemOptions<'adls2-oauth2'>
@@ -30,6 +30,7 @@ const clientId = 'mover'
 const begun = new Date()
 const clientSecret = randomBytes(16).toString('hex')
 let azurite: Azurite
+let certificates: Certificates
 let tokens: Server
 let tokenEndpoint: string
 /** Forms that the endpoint of tokens got. */
@@ -38,7 +39,7 @@ let expiresIn = 3_600
 
 beforeAll(async () => {
   if (noCertificates !== undefined) return
-  const certificates = makeCertificates(folder)
+  certificates = makeCertificates(folder)
   setDefaultCACertificates([...getCACertificates('default'), readFileSync(certificates.ca, 'utf8')])
   azurite = await startAzurite({ certificates })
   await azurite.createContainer('data')
@@ -158,6 +159,20 @@ test('a service principal reads, writes, lists and removes, by one token', async
   expect((await contentOf(driver, at('large'))).equals(large)).toBe(true)
   expect(await driver.remove(at('large'))).toBe(true)
   expect(asked.map((form) => form.get('resource'))).toEqual(['https://storage.azure.com'])
+})
+
+test('the queue of events is read by a token, too', async () => {
+  await using queues = await startAzuriteQueues(azurite, { certificates })
+  const eventQueue = `${queues.url}/changes`
+  await using driver = open({ eventQueue })
+  await expect(driver.changes?.check?.(never)).rejects.toThrow(/create the queue or correct eventQueue/)
+  const created = await fetch(eventQueue, {
+    method: 'PUT',
+    headers: { authorization: `Bearer ${await tokenOf()}`, 'x-ms-version': '2021-12-02' },
+  })
+  expect(created.status).toBe(201)
+  expect(await driver.changes?.check?.(never)).toBe(`queue ${eventQueue}`)
+  expect(asked.length).toBeGreaterThan(0)
 })
 
 test('the newer version of the endpoint is asked in its words', async () => {

@@ -76,6 +76,19 @@ test('the machine gives tokens, once for all, and another when one is not taken 
   expect(double.given).toHaveLength(3)
 })
 
+test('with a subscription tokens are for Pub/Sub, too, and go to no other place unless it is named', async () => {
+  const pubSubSubscription = 'projects/tests/subscriptions/changes'
+  await using driver = open({ ...machine, pubSubSubscription }, ['instance'])
+  driver.requirePlace()
+  await driver.probe(never)
+  expect(double.asked[0]?.url.searchParams.get('scopes')).toBe(
+    'https://www.googleapis.com/auth/devstorage.read_write,https://www.googleapis.com/auth/pubsub',
+  )
+  const elsewhere = { ...machine, pubSubSubscription, pubSubEndpoint: 'https://pubsub.example' }
+  await using other = open(elsewhere, ['instance'])
+  expect(() => other.requirePlace()).toThrow(/pubSubEndpoint/)
+})
+
 test.each<[string, NonNullable<HostIdentityDouble['interfere']>, RegExp]>([
   [
     'another server',
