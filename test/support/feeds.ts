@@ -2,6 +2,7 @@ import type { FeedPositions } from '../../services/drivers/feeds/feed.ts'
 
 /** For a feed that has none to keep. */
 export const noPositions: FeedPositions = {
+  reader: 'nobody',
   recall: async () => undefined,
   keep: async () => undefined,
 }
@@ -10,6 +11,7 @@ export const noPositions: FeedPositions = {
 export function memoryPositions() {
   const kept = new Map<string, { readonly reader: string; readonly at: string }>()
   const of = (reader: string): FeedPositions => ({
+    reader,
     recall: async (stream) => {
       const known = kept.get(stream)
       return known?.reader === reader ? known.at : undefined

@@ -15,6 +15,8 @@ export interface FeedListener {
 
 /** Where readers are in streams of changes, kept durably. */
 export interface FeedPositions {
+  /** Who reads: the same for who needs to be told the same. Part of the name of a stream that everybody reads for himself. */
+  readonly reader: string
   /**
    * Where this reader was when it was kept last, as opaque text; undefined where it never was, and where another reader of the
    * same stream was kept later: what that one took this one was never told.

@@ -1,4 +1,6 @@
+import { momentOf, monotonicMs } from '../../../broker/common/monotonic.ts'
 import { type DirtyFolder, DirtyFolders } from '../feeds/dirty-folders.ts'
+import type { Notice } from './message-queue.ts'
 
 /** An object that was written or removed, and when. */
 export interface ChangedObject {
@@ -30,3 +32,18 @@ export function foldersOf(root: string, objects: Iterable<ChangedObject>): Dirty
   }
   return dirty.take()
 }
+
+/** Since when something is known that happened at a time of another clock (milliseconds since 1970): not from now on. */
+export const seenAt = (timeMs: number): number => Math.min(momentOf(timeMs), monotonicMs())
+
+/** Where to look for what notices of a bucket tell, below a folder. */
+export const changesIn = (
+  notices: readonly Notice[],
+  { bucket, root }: { readonly bucket: string; readonly root: string },
+): DirtyFolder[] =>
+  foldersOf(
+    root,
+    notices
+      .filter((notice) => notice.bucket === bucket)
+      .map(({ key, timeMs }) => ({ key, sinceMs: seenAt(timeMs) })),
+  )

@@ -1,8 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { momentOf, monotonicMs } from '../../../broker/common/monotonic.ts'
+import { monotonicMs } from '../../../broker/common/monotonic.ts'
 import { every, type Task } from '../../../broker/tasks/tasks.ts'
 import { storeError } from '../contract/store-error.ts'
-import { foldersOf } from './changed-objects.ts'
+import { changesIn, seenAt } from './changed-objects.ts'
 import type { DirtyFolder } from '../feeds/dirty-folders.ts'
 import { type ChangeFeed, type FeedListener, WatchError } from '../feeds/feed.ts'
 import type { MessageQueue, Notice, QueueMessage } from './message-queue.ts'
@@ -265,17 +265,6 @@ class QueueReader {
     await listener.positions.keep(stream, at)
   }
 }
-
-/** Since when something is known that happened at a time of another clock: not from now on. */
-const seenAt = (timeMs: number): number => Math.min(momentOf(timeMs), monotonicMs())
-
-const changesIn = (notices: readonly Notice[], { bucket, root }: Follower): DirtyFolder[] =>
-  foldersOf(
-    root,
-    notices
-      .filter((notice) => notice.bucket === bucket)
-      .map(({ key, timeMs }) => ({ key, sinceMs: seenAt(timeMs) })),
-  )
 
 /** Of a queue that is not there or may not be read no news comes: everything is compared from time to time instead. */
 function endOf(error: unknown): Error {

@@ -32,6 +32,7 @@ export class StoredPositions {
   /** @param reader the same only for who needs to be told the same */
   of(reader: string): FeedPositions {
     return {
+      reader,
       recall: async (stream) => {
         const known = await this.#positions.get(keyOf(stream))
         return known?.stream === stream && known.reader === reader ? known.at : undefined
