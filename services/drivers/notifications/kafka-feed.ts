@@ -137,7 +137,8 @@ export class KafkaFeed implements ChangeFeed {
     this.#task?.stop()
     try {
       await this.#messages?.close()
-      await this.#consumer?.close(true)
+      // It gives a promise or nothing, by how it is called.
+      await Promise.resolve(this.#consumer?.close(true))
     } catch {
       // A broker that is away need not hear of it.
     }
@@ -193,8 +194,9 @@ export class KafkaFeed implements ChangeFeed {
   #endOf(error: unknown): Error {
     const { topic } = this.#options
     const codes = codesIn(error)
-    const said = `the topic ${topic} cannot be read: ${codes.size === 0 ? String((error as Error).message) : [...codes].join(', ')}`
-    if ([...codes].some((code) => lasting.has(code)) || /^Unknown topic/.test((error as Error).message))
+    const { message } = error as Error
+    const said = `the topic ${topic} cannot be read: ${codes.size === 0 ? message : [...codes].join(', ')}`
+    if ([...codes].some((code) => lasting.has(code)) || message.startsWith('Unknown topic'))
       return new WatchError(said, true, { cause: error })
     return new StoreError('unreachable', said, { cause: error, side: 'source' })
   }
