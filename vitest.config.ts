@@ -78,6 +78,7 @@ export default defineConfig({
             'test/support/go-programs.setup.ts',
             'test/support/hdfs.setup.ts',
             'test/support/kafka.setup.ts',
+            'test/support/sqs.setup.ts',
           ],
           pool: 'forks',
           // Each of them alone takes the machine.

@@ -61,6 +61,9 @@ export async function checkStore(driver: Driver, side: Side, signal: AbortSignal
     const file = firstFile
     if (file === undefined) add('read', 'untried', 'there is no file in the root')
     else await attempt('read', async () => void (await readFirst(driver, file)))
+    const { changes } = driver
+    if (changes?.check !== undefined)
+      await attempt('changes', () => changes.check?.(signal) ?? Promise.resolve())
     return lines
   }
   await checkTarget(driver, { add, attempt })

@@ -65,7 +65,7 @@ export const FileStatus = model('FileStatus', {
   modificationTime: EpochMillis('Milliseconds since 1970; 0 also where the store gives none'),
 })
 
-/** What is tried of a store; of a source the first five. */
+/** What is tried of a store; of a source the first six. */
 const checkNames = [
   'reach',
   'credentials',
@@ -73,6 +73,7 @@ const checkNames = [
   'clock',
   'list',
   'read',
+  'changes',
   'write',
   'checksum',
   'replace',

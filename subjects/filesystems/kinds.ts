@@ -299,6 +299,61 @@ export const filesystemKinds = {
           description: 'Session token of temporary credentials',
         }),
       ),
+      sqsQueue: Type.Optional(
+        Type.String({
+          maxLength: 500,
+          ...form(
+            `^(?:[A-Za-z0-9_-]{1,80}|arn:aws[a-z-]*:sqs:[a-z0-9-]{1,50}:\\d{12}:[A-Za-z0-9_-]{1,80}|https?://[A-Za-z0-9.-]+(?::${portPattern})?/[A-Za-z0-9_/-]{0,200}[A-Za-z0-9_-]{1,80})$`,
+            'the name, ARN or URL of a queue of SQS that is no FIFO queue',
+          ),
+          description:
+            'Queue of SQS into which the notifications of the bucket go: live migrations from it are told of changes. Its name, ARN or URL',
+        }),
+      ),
+      sqsEndpoint: Type.Optional(
+        Type.String({
+          minLength: 1,
+          maxLength: 300,
+          ...form(
+            `^(?:https?://)?[A-Za-z0-9.-]+(?::${portPattern})?/?$`,
+            'a host name, with a scheme and a port from 1 to 65535 if need be, such as https://sqs.example:9324',
+          ),
+          description:
+            'Endpoint of the service that the queue is at; default: that of the URL of the queue, else that of Amazon SQS in the region of the queue or the bucket',
+        }),
+      ),
+      cleanUpSqsQueue: Type.Optional(
+        Type.Boolean({
+          description: 'Only false: Gantry makes no queues, and deletes none that others may read',
+        }),
+      ),
+      bootstrapServers: Type.Optional(
+        Type.String({
+          maxLength: 1_000,
+          ...form(
+            `^[A-Za-z0-9.-]+:${portPattern}(?:,[A-Za-z0-9.-]+:${portPattern}){0,9}$`,
+            'up to ten brokers, each a host and a port, with commas between them',
+          ),
+          description:
+            'Brokers of Kafka with the topic into which the notifications of the bucket go, as IBM Cloud Object Storage and Ceph send them. An administrator names them in storeHosts',
+        }),
+      ),
+      topic: Type.Optional(
+        Type.String({
+          ...form('^[A-Za-z0-9._-]{1,249}$', 'up to 249 letters, digits, dots, hyphens and underscores'),
+          description: 'Topic of Kafka at bootstrapServers',
+        }),
+      ),
+      kafkaUser: Type.Optional(
+        Type.String({
+          minLength: 1,
+          maxLength: 500,
+          description: 'User of Kafka, where its brokers ask for one; needs kafkaPassword',
+        }),
+      ),
+      kafkaPassword: Type.Optional(
+        Type.String({ minLength: 1, maxLength: 1_000, description: 'Password of kafkaUser' }),
+      ),
       customerKey: Type.Optional(
         Type.String({
           ...form('^[A-Za-z0-9+/]{43}=$', '32 bytes in base64'),
@@ -311,8 +366,11 @@ export const filesystemKinds = {
         guide: 'docs/S3.md',
       }),
     },
-    secrets: ['secretKey', 'sessionToken', 'customerKey'],
-    sent: { to: ['endpoint'], secrets: ['sessionToken', 'customerKey'] },
+    secrets: ['secretKey', 'sessionToken', 'customerKey', 'kafkaPassword'],
+    sent: {
+      to: ['endpoint', 'sqsEndpoint', 'sqsQueue', 'bootstrapServers'],
+      secrets: ['sessionToken', 'customerKey', 'kafkaPassword'],
+    },
   },
   hdfs: {
     path: 'hdfs',

@@ -2,12 +2,10 @@ import { cpSync, existsSync, mkdirSync, readFileSync, renameSync, rmSync } from 
 import { hash } from 'node:crypto'
 import { join } from 'node:path'
 import { runProgram } from '../../broker/server/run-program.ts'
+import { copyArtifacts } from './maven.ts'
 import { peersFolder, provide } from './provide.ts'
 
-const plugin = 'org.apache.maven.plugins:maven-dependency-plugin:3.8.1'
 const sources = join(import.meta.dirname, 'hdfs')
-/** 109 MB in 200 files, over a slow line. */
-const downloadTimeoutMs = 10 * 60_000
 const compileTimeoutMs = 120_000
 
 /** Gets the parts of Hadoop from Maven Central into the cache folder and compiles the cluster of tests. */
@@ -27,17 +25,7 @@ export async function hdfsClasses(): Promise<string> {
   mkdirSync(work, { recursive: true })
   try {
     for (const name of ['pom.xml', 'Cluster.java']) cpSync(join(sources, name), join(work, name))
-    const repository = join(peers, 'maven')
-    const copy = [`${plugin}:copy-dependencies`, `-DoutputDirectory=${join(work, 'lib')}`]
-    await runProgram(
-      'mvn',
-      ['-q', '-B', '-f', join(work, 'pom.xml'), `-Dmaven.repo.local=${repository}`, ...copy],
-      {
-        timeoutMs: downloadTimeoutMs,
-      },
-    ).catch((cause: unknown) => {
-      throw new Error(`mvn could not get Hadoop: ${(cause as Error).message}`, { cause })
-    })
+    await copyArtifacts(join(work, 'pom.xml'), join(work, 'lib'), 'Hadoop')
     const compile = ['-cp', `${join(work, 'lib')}/*`, '-d', work, join(work, 'Cluster.java')]
     await runProgram('javac', compile, { timeoutMs: compileTimeoutMs }).catch((cause: unknown) => {
       throw new Error(

@@ -77,6 +77,11 @@ export interface Changes {
    * @param maxWatches folders that may be watched, where each takes something of the host; undefined for as many as usual
    */
   feed(folder: StorePath, maxWatches?: number): Promise<ChangeFeed | { readonly refusal: string }>
+  /**
+   * What tells of changes, for people, once it is known that it can be read. Not there where the store itself tells. Throws
+   * StoreErrors.
+   */
+  check?(signal: AbortSignal): Promise<string>
 }
 
 /** What killed writers left behind. */

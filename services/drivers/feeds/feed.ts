@@ -8,6 +8,11 @@ export interface FeedListener {
    * again: this process may be killed. Not there where the feed cannot tell anything again.
    */
   readonly changed: (folders: readonly DirtyFolder[], done?: () => void) => void
+  /**
+   * What was changed since then may not be told yet, such as what waits unread, until the function that is returned is called.
+   * @param sinceMs `monotonicMs`
+   */
+  readonly behind?: (sinceMs: number) => () => void
   /** Told once, when nothing is told any more, before `close`. */
   readonly ended: (error: Error) => void
   readonly positions: FeedPositions
@@ -15,16 +20,24 @@ export interface FeedListener {
 
 /** Where readers are in streams of changes, kept durably. */
 export interface FeedPositions {
-  /** Who reads: the same for who needs to be told the same. Part of the name of a stream that everybody reads for himself. */
+  /** Who this reader is in what is kept. */
   readonly reader: string
+  /** Whether all is made up for that it missed before: until then nothing is kept for it, as a kill would leave that missing. */
+  readonly isComplete: boolean
   /**
-   * Where this reader was when it was kept last, as opaque text; undefined where it never was, and where another reader of the
-   * same stream was kept later: what that one took this one was never told.
+   * Where this reader was when it was kept last, as opaque text; undefined where it never was, and where other readers of the
+   * same stream were kept later without it: what those took this one was never told.
    * @param stream what is read, such as the address of a queue; at most 1,000 characters
    */
   recall(stream: string): Promise<string | undefined>
-  /** Resolves when it is stored. @param at at most 4,000 characters */
-  keep(stream: string, at: string): Promise<void>
+  /** All who are where it was kept last. */
+  readersOf(stream: string): Promise<readonly string[]>
+  /**
+   * Resolves when it is stored, in place of what was kept of the stream.
+   * @param at at most 4,000 characters
+   * @param readers who is there, in place of this one alone: those whom the same process tells the same
+   */
+  keep(stream: string, at: string, readers?: readonly string[]): Promise<void>
 }
 
 /** Where changes at the source are learnt from. */

@@ -65,10 +65,14 @@ export class KafkaFeed implements ChangeFeed {
   #consumer: Consumer | undefined
   #messages: MessagesStream<Buffer, Buffer, Buffer, Buffer> | undefined
   #task: Task | undefined
+  /** Keeps the position up to which all is done. */
+  #keep: () => Promise<void> = async () => undefined
   #isClosed = false
   #misreadMs = Number.NEGATIVE_INFINITY
   #undone = 0
   #hasRoom = Promise.withResolvers<void>()
+  /** Says that what waited when it was opened is read, once it is. */
+  #caughtUp: (() => void) | undefined
 
   constructor(options: KafkaFeedOptions) {
     this.#options = options
@@ -102,10 +106,25 @@ export class KafkaFeed implements ChangeFeed {
       const known = positionsIn(await positions.recall(stream))
       const firsts = earliest.get(topic) ?? []
       const missedNothing =
-        known.size > 0 && firsts.every((first, partition) => (known.get(partition) ?? 0n) >= first)
-      for (const [partition, last] of (latest.get(topic) ?? []).entries())
-        this.#partitions.set(partition, new Partition(missedNothing ? (known.get(partition) ?? 0n) : last))
-      await this.#keep(listener, stream)
+        known !== undefined &&
+        firsts.every((first, partition) => (known.offsets.get(partition) ?? 0n) >= first)
+      const lasts = latest.get(topic) ?? []
+      for (const [partition, last] of lasts.entries())
+        this.#partitions.set(
+          partition,
+          new Partition(missedNothing ? (known.offsets.get(partition) ?? 0n) : last),
+        )
+      if (missedNothing) {
+        const caughtUp = listener.behind?.(seenAt(known.keptMs))
+        this.#caughtUp = () => {
+          if (lasts.some((last, partition) => (this.#partitions.get(partition)?.next ?? 0n) < last)) return
+          caughtUp?.()
+          this.#caughtUp = undefined
+        }
+        this.#caughtUp()
+      }
+      this.#keep = () => this.#keepIn(listener, stream)
+      await this.#keep()
       const offsets = [...this.#partitions].map(([partition, { next: offset }]) => ({
         topic,
         partition,
@@ -120,7 +139,7 @@ export class KafkaFeed implements ChangeFeed {
         maxBytes: maxFetchBytes,
       })
       signal.throwIfAborted()
-      this.#task = every('migrations.feed-positions', () => this.#keep(listener, stream))
+      this.#task = every('migrations.feed-positions', () => this.#keep())
       void this.#read(this.#messages, listener)
       return missedNothing
     } catch (error) {
@@ -136,11 +155,12 @@ export class KafkaFeed implements ChangeFeed {
     this.#hasRoom.resolve()
     this.#task?.stop()
     try {
+      await this.#keep()
       await this.#messages?.close()
       // It gives a promise or nothing, by how it is called.
       await Promise.resolve(this.#consumer?.close(true))
     } catch {
-      // A broker that is away need not hear of it.
+      // A broker that is away need not hear of it; what is not kept is told again.
     }
   }
 
@@ -151,6 +171,7 @@ export class KafkaFeed implements ChangeFeed {
     try {
       for await (const message of messages) {
         this.#tell(message, listener)
+        this.#caughtUp?.()
         while (this.#undone >= maxUndone && !this.#isClosed) await this.#hasRoom.promise
       }
       if (!this.#isClosed) throw new Error('the topic is read no further')
@@ -183,11 +204,12 @@ export class KafkaFeed implements ChangeFeed {
     return [{ folder: '', names: [], trees: [], scope: 'tree', sinceMs }]
   }
 
-  async #keep({ positions }: FeedListener, stream: string): Promise<void> {
-    const at = Object.fromEntries(
+  async #keepIn({ positions }: FeedListener, stream: string): Promise<void> {
+    if (!positions.isComplete) return
+    const offsets = Object.fromEntries(
       [...this.#partitions].map(([number, { position }]) => [number, String(position)]),
     )
-    await positions.keep(stream, JSON.stringify(at))
+    await positions.keep(stream, JSON.stringify({ keptMs: Date.now(), offsets }))
   }
 
   /** Where the topic is not there, or may not be read, everything is compared from time to time instead. */
@@ -226,9 +248,13 @@ function codesIn(error: unknown, depth = 4): Set<string> {
   ])
 }
 
-/** As `#keep` made it; none of any other text. */
-function positionsIn(text: string | undefined): Map<number, bigint> {
-  if (text === undefined) return new Map()
-  const kept = JSON.parse(text) as Record<string, string>
-  return new Map(Object.entries(kept).map(([number, offset]) => [Number(number), BigInt(offset)]))
+/** As `#keep` made it. */
+function positionsIn(text: string | undefined) {
+  if (text === undefined) return undefined
+  const { keptMs, offsets } = JSON.parse(text) as {
+    readonly keptMs: number
+    readonly offsets: Record<string, string>
+  }
+  const known = new Map(Object.entries(offsets).map(([number, offset]) => [Number(number), BigInt(offset)]))
+  return { keptMs, offsets: known }
 }

@@ -1,10 +1,14 @@
 /** A message of a queue that this process has received, and not removed yet. */
-export interface QueueMessage {
-  readonly body: string
+export interface ReceivedMessage {
   /** When it was sent, in milliseconds since 1970. */
   readonly sentMs: number
   /** What the queue needs to find it; may change when it is hidden again. */
   readonly receipt: string
+}
+
+/** One that has just come. */
+export interface QueueMessage extends ReceivedMessage {
+  readonly body: string
 }
 
 /**
@@ -23,9 +27,12 @@ export interface MessageQueue {
   identify(signal: AbortSignal): Promise<{ readonly stream: string; readonly keepsMs: number }>
   /** Waits for messages for some seconds, then answers with none. */
   receive(signal: AbortSignal): Promise<readonly QueueMessage[]>
-  remove(messages: readonly QueueMessage[]): Promise<void>
-  /** Hides them for `hiddenMs` from now on. Returns them with the receipts that hold from then on; those that are no longer there are left out. */
-  hide(messages: readonly QueueMessage[]): Promise<readonly QueueMessage[]>
+  remove(messages: readonly ReceivedMessage[]): Promise<void>
+  /**
+   * Hides them for `hiddenMs` from now on. Returns them in the same order with the receipts that hold from then on; undefined
+   * in the place of one that is no longer there, or could not be hidden.
+   */
+  hide(messages: readonly ReceivedMessage[]): Promise<readonly (ReceivedMessage | undefined)[]>
   close(): void
 }
 

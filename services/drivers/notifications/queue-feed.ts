@@ -3,9 +3,8 @@ import { monotonicMs } from '../../../broker/common/monotonic.ts'
 import { every, type Task } from '../../../broker/tasks/tasks.ts'
 import { storeError } from '../contract/store-error.ts'
 import { changesIn, seenAt } from './changed-objects.ts'
-import type { DirtyFolder } from '../feeds/dirty-folders.ts'
 import { type ChangeFeed, type FeedListener, WatchError } from '../feeds/feed.ts'
-import type { MessageQueue, Notice, QueueMessage } from './message-queue.ts'
+import type { MessageQueue, Notice, QueueMessage, ReceivedMessage } from './message-queue.ts'
 
 /** Messages that are received and not removed yet, at most: more wait in the queue. SQS hides no more than 120,000. */
 const maxReceived = 20_000
@@ -18,6 +17,11 @@ const retryMs = { first: 250, most: 10_000 } as const
 const spareMs = 3_600_000
 /** What nobody understands may be a change: everything is compared, but no more often than this. */
 const misreadMs = 3_600_000
+/**
+ * After a start nothing is removed for so long, unless all who were told together before are there again: the others go on
+ * where they were only if they are told all that comes from then on.
+ */
+const usualGatherMs = 60_000
 
 export interface QueueFeedOptions {
   /** The same for all feeds that read the same queue with the same credentials. */
@@ -28,6 +32,8 @@ export interface QueueFeedOptions {
   readonly bucket: string
   /** Path of the folder whose changes count, as latin1. */
   readonly root: string
+  /** For so long others are waited for after a start; undefined for as long as usual. */
+  readonly gatherMs?: number | undefined
 }
 
 /** Is told of changes by messages in a queue, which are removed when all that they tell of is done. */
@@ -64,8 +70,19 @@ interface Follower {
 }
 
 interface Received {
-  message: QueueMessage
-  readonly hiddenUntilMs: { value: number }
+  message: ReceivedMessage
+  /** Until when nobody else gets it (`monotonicMs`). */
+  hiddenUntilMs: number
+  /** What it says, as long as others may come who are to be told of it. */
+  news: News | undefined
+  /** Whose work on it is not done. */
+  readonly waiting: Set<QueueFeed>
+}
+
+/** What a message says: undefined notices are what nobody understood. */
+interface News {
+  readonly notices: readonly Notice[] | undefined
+  readonly sentMs: number
 }
 
 /** Reads a queue for all feeds of this process that follow it: what it gives one reader no other gets. */
@@ -74,25 +91,34 @@ class QueueReader {
   readonly #key: string
   readonly #queue: MessageQueue
   readonly #parse: QueueFeedOptions['parse']
+  readonly #gatherMs: number
   readonly #followers = new Map<QueueFeed, Follower>()
   readonly #received = new Set<Received>()
   readonly #end = new AbortController()
   #identity: Promise<{ readonly stream: string; readonly keepsMs: number }> | undefined
   #isReading = false
-  #done: Received[] = []
+  #begunMs = 0
+  /** Nothing is unread that was sent before this began: neither in the queue, nor hidden since another process received it. */
+  #isCaughtUp = false
+  #onCaughtUp: (() => void)[] = []
+  /** Nothing is removed yet, nor anything stored. */
+  #isGathering = true
+  readonly #done = new Set<Received>()
   #isRemoving = false
   #task: Task | undefined
-  /** When nothing more was in the queue, in milliseconds since 1970. */
-  #drainedMs: number | undefined
+  /** All that was sent before was received, in milliseconds since 1970; undefined as long as nobody knows. */
+  #readMs: number | undefined
   /** Since when it cannot be reached (`monotonicMs`). */
   #awaySinceMs: number | undefined
-  #misreadMs = Number.NEGATIVE_INFINITY
+  /** When everything was compared last for what nobody understood, and since when something else waits for that. */
+  #misread = { comparedMs: Number.NEGATIVE_INFINITY, sinceMs: undefined as number | undefined }
   #hasRoom = Promise.withResolvers<void>()
 
-  private constructor({ key, queue, parse }: QueueFeedOptions) {
+  private constructor({ key, queue, parse, gatherMs = usualGatherMs }: QueueFeedOptions) {
     this.#key = key
     this.#queue = queue()
     this.#parse = parse
+    this.#gatherMs = gatherMs
   }
 
   static share(options: QueueFeedOptions): QueueReader {
@@ -107,11 +133,20 @@ class QueueReader {
   async add(feed: QueueFeed, follower: Follower, signal: AbortSignal): Promise<boolean> {
     // From here on nothing is removed that it was not told of.
     this.#followers.set(feed, follower)
+    if (this.#isGathering)
+      for (const received of this.#received) {
+        const { news } = received
+        if (news === undefined) continue
+        if (news.notices === undefined) this.#hasMisread(news.sentMs)
+        this.#tell(received, news, [[feed, follower]])
+      }
     try {
       const { stream, keepsMs } = await this.#identify()
-      const at = Number((await follower.listener.positions.recall(stream)) ?? Number.NaN)
-      await this.#keep(follower)
+      const at = Number((await follower.listener.positions.recall(stream)) || Number.NaN)
       signal.throwIfAborted()
+      if (at > (this.#readMs ?? Number.NEGATIVE_INFINITY)) this.#readMs = at
+      const isBehind = !this.#isCaughtUp && follower.listener.behind !== undefined
+      if (isBehind) this.#onCaughtUp.push(follower.listener.behind(at > 0 ? seenAt(at) : monotonicMs()))
       this.#read()
       return Date.now() - at < keepsMs - spareMs
     } catch (error) {
@@ -122,18 +157,14 @@ class QueueReader {
   }
 
   async remove(feed: QueueFeed): Promise<void> {
-    const follower = this.#followers.get(feed)
-    if (follower === undefined) return
-    if (this.#followers.size > 1) {
-      // It is told nothing from now on: the position of another counts before anything more is removed.
-      this.#followers.delete(feed)
-      await this.#keepAll()
-      return
-    }
-    await this.#keep(follower).catch(() => undefined)
+    if (!this.#followers.has(feed)) return
+    if (this.#followers.size === 1) await this.#keep().catch(() => undefined)
     this.#followers.delete(feed)
     // Somebody may have come meanwhile.
-    if (this.#followers.size === 0) this.#close()
+    if (this.#followers.size === 0) return this.#close()
+    // It is told nothing from now on, which has to be stored before anything more is removed.
+    await this.#keep().catch(() => undefined)
+    for (const received of this.#received) if (received.waiting.delete(feed)) this.#isDone(received)
   }
 
   #close(): void {
@@ -152,8 +183,34 @@ class QueueReader {
   #read(): void {
     if (this.#isReading) return
     this.#isReading = true
+    this.#begunMs = Date.now()
+    void this.#hideAll()
     this.#task = every('migrations.feed-positions', () => this.#tend())
+    void this.#gather()
     for (let n = 0; n < receivers; n++) void this.#receiveAll()
+  }
+
+  /** Waits until all who were told together are there again. From then on, who comes was not told of what is removed. */
+  async #gather(): Promise<void> {
+    const { signal } = this.#end
+    const untilMs = monotonicMs() + this.#gatherMs
+    while (this.#isGathering) {
+      if (monotonicMs() >= untilMs || (await this.#areAllThere().catch(() => false))) {
+        this.#isGathering = false
+        await this.#keep().catch(() => (this.#isGathering = true))
+      }
+      if (this.#isGathering) await delay(retryMs.first, undefined, { signal }).catch(() => undefined)
+      if (signal.aborted) return
+    }
+    for (const received of this.#received) received.news = undefined
+    if (!this.#isRemoving) void this.#removeDone()
+  }
+
+  async #areAllThere(): Promise<boolean> {
+    const { stream } = await this.#identify()
+    const there = [...this.#followers.values()].map(({ listener }) => listener.positions)
+    const named = (await there[0]?.readersOf(stream)) ?? []
+    return named.every((reader) => there.some((one) => one.reader === reader))
   }
 
   async #receiveAll(): Promise<void> {
@@ -167,10 +224,11 @@ class QueueReader {
         }
         const askedMs = Date.now()
         const messages = await this.#queue.receive(signal)
+        if (signal.aborted) return
         this.#awaySinceMs = undefined
         waitMs = retryMs.first
-        if (messages.length === 0) this.#drainedMs = askedMs
-        for (const message of messages) this.#tell(message)
+        for (const message of messages) this.#receive(message)
+        this.#hasReadUntil(Math.min(askedMs, ...messages.map(({ sentMs }) => sentMs)))
       } catch (error) {
         if (signal.aborted) return
         this.#failed(error)
@@ -180,39 +238,75 @@ class QueueReader {
     }
   }
 
+  /**
+   * A queue that is never empty gives messages roughly in their order: what is older than one that comes has come, or does
+   * within the hour by which positions end early.
+   */
+  #hasReadUntil(ms: number): void {
+    this.#readMs = Math.max(this.#readMs ?? ms, ms)
+    // What another process had received is not hidden any more.
+    const isAllShown = Date.now() >= this.#begunMs + this.#queue.hiddenMs
+    if (this.#isCaughtUp || ms < this.#begunMs || !isAllShown) return
+    this.#isCaughtUp = true
+    for (const caughtUp of this.#onCaughtUp.splice(0)) caughtUp()
+  }
+
   #failed(error: unknown): void {
     this.#awaySinceMs ??= monotonicMs()
     const end = endOf(error)
     if (!(end instanceof WatchError) && monotonicMs() - this.#awaySinceMs < outageMs) return
-    this.#awaySinceMs = undefined
-    for (const { listener } of this.#followers.values()) listener.ended(end)
+    const followers = [...this.#followers.values()]
+    // Each is told once, and may come again.
+    this.#followers.clear()
+    this.#close()
+    for (const { listener } of followers) listener.ended(end)
   }
 
-  #tell(message: QueueMessage): void {
-    const received: Received = { message, hiddenUntilMs: { value: monotonicMs() + this.#queue.hiddenMs } }
+  #receive({ body, ...message }: QueueMessage): void {
+    const received: Received = {
+      message,
+      hiddenUntilMs: monotonicMs() + this.#queue.hiddenMs,
+      news: undefined,
+      waiting: new Set(),
+    }
     this.#received.add(received)
-    const notices = this.#parse(message.body)
-    const told: [Follower, DirtyFolder[]][] = []
-    for (const follower of this.#followers.values()) {
-      const folders = notices === undefined ? this.#misread(message) : changesIn(notices, follower)
-      if (folders.length > 0) told.push([follower, folders])
-    }
-    let left = told.length
-    const done = () => {
-      if (--left <= 0) this.#isDone(received)
-    }
-    if (told.length === 0) done()
-    for (const [{ listener }, folders] of told) listener.changed(folders, done)
+    const news = { notices: this.#parse(body), sentMs: message.sentMs }
+    if (this.#isGathering) received.news = news
+    if (news.notices === undefined) this.#hasMisread(message.sentMs)
+    this.#tell(received, news, this.#followers)
+    this.#isDone(received)
   }
 
-  #misread({ sentMs }: QueueMessage): DirtyFolder[] {
-    if (monotonicMs() - this.#misreadMs < misreadMs) return []
-    this.#misreadMs = monotonicMs()
-    return [{ folder: '', names: [], trees: [], scope: 'tree', sinceMs: seenAt(sentMs) }]
+  #tell(received: Received, { notices }: News, followers: Iterable<readonly [QueueFeed, Follower]>): void {
+    if (notices === undefined) return
+    const told = [...followers].map(
+      ([feed, follower]) => [feed, follower.listener, changesIn(notices, follower)] as const,
+    )
+    const concerned = told.filter(([, , folders]) => folders.length > 0)
+    for (const [feed] of concerned) received.waiting.add(feed)
+    if (concerned.length > 0) this.#done.delete(received)
+    for (const [feed, listener, folders] of concerned)
+      listener.changed(folders, () => {
+        if (received.waiting.delete(feed)) this.#isDone(received)
+      })
+  }
+
+  #hasMisread(sentMs: number): void {
+    this.#misread.sinceMs ??= seenAt(sentMs)
+    this.#compareMisread()
+  }
+
+  #compareMisread(): void {
+    const { comparedMs, sinceMs } = this.#misread
+    if (sinceMs === undefined || monotonicMs() - comparedMs < misreadMs) return
+    this.#misread = { comparedMs: monotonicMs(), sinceMs: undefined }
+    const everything = [{ folder: '', names: [], trees: [], scope: 'tree', sinceMs }] as const
+    for (const { listener } of this.#followers.values()) listener.changed(everything)
   }
 
   #isDone(received: Received): void {
-    this.#done.push(received)
+    if (received.waiting.size > 0) return
+    this.#done.add(received)
     if (!this.#isRemoving) void this.#removeDone()
   }
 
@@ -220,13 +314,14 @@ class QueueReader {
     this.#isRemoving = true
     // What is done in the same turn goes together.
     await Promise.resolve()
-    while (this.#done.length > 0 && !this.#end.signal.aborted) {
-      const done = this.#done
-      this.#done = []
+    while (this.#done.size > 0 && !this.#isGathering && !this.#end.signal.aborted) {
+      const done = [...this.#done]
+      this.#done.clear()
       try {
         await this.#queue.remove(done.map(({ message }) => message))
-      } catch {
-        // They come again, and are found to be done.
+      } catch (error) {
+        // They come again, and are found to be done; for ever, where they may not be removed.
+        if (endOf(error) instanceof WatchError && !this.#end.signal.aborted) this.#failed(error)
       }
       for (const received of done) this.#received.delete(received)
       this.#hasRoom.resolve()
@@ -236,33 +331,44 @@ class QueueReader {
   }
 
   async #tend(): Promise<void> {
-    const dueMs = monotonicMs() + this.#queue.hiddenMs / 2
-    const due = [...this.#received].filter(({ hiddenUntilMs }) => hiddenUntilMs.value < dueMs)
-    if (due.length > 0) {
+    this.#compareMisread()
+    await this.#keep().catch(() => undefined)
+  }
+
+  /** What is not done stays hidden. */
+  async #hideAll(): Promise<void> {
+    const { signal } = this.#end
+    for (;;) {
+      await delay(this.#queue.hiddenMs / 4, undefined, { signal, ref: false }).catch(() => undefined)
+      if (signal.aborted) return
       const hiddenUntilMs = monotonicMs() + this.#queue.hiddenMs
+      const dueMs = monotonicMs() + this.#queue.hiddenMs / 2
+      const due = [...this.#received].filter((received) => received.hiddenUntilMs < dueMs)
+      if (due.length === 0) continue
       const hidden = await this.#queue.hide(due.map(({ message }) => message)).catch(() => undefined)
       for (const [index, received] of due.entries()) {
         const message = hidden?.[index]
         if (message === undefined) continue
         received.message = message
-        received.hiddenUntilMs.value = hiddenUntilMs
+        received.hiddenUntilMs = hiddenUntilMs
       }
     }
-    await this.#keepAll()
   }
 
-  async #keepAll(): Promise<void> {
-    for (const follower of this.#followers.values()) await this.#keep(follower).catch(() => undefined)
-  }
-
-  /** All that was sent until the time that is kept was received, and what was received and is not done is younger. */
-  async #keep({ listener }: Follower): Promise<void> {
+  /**
+   * All that was sent until the time that is kept was received, and what was received and is not done is younger. Not while
+   * others may come: who is not named has nothing to recall.
+   */
+  async #keep(): Promise<void> {
     const { stream } = await this.#identify()
+    const positions = [...this.#followers.values()].map(({ listener }) => listener.positions)
+    if (this.#isGathering || positions.length === 0) return
+    const readers = positions.filter(({ isComplete }) => isComplete).map(({ reader }) => reader)
     const oldestMs = this.#received
       .values()
       .reduce((oldest, { message }) => Math.min(oldest, message.sentMs), Infinity)
-    const at = this.#drainedMs === undefined ? '' : String(Math.min(this.#drainedMs, oldestMs))
-    await listener.positions.keep(stream, at)
+    const at = this.#readMs === undefined ? '' : String(Math.min(this.#readMs, oldestMs))
+    await positions[0]?.keep(stream, at, readers)
   }
 }
 

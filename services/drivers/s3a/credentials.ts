@@ -38,7 +38,7 @@ const identitiesOf: Readonly<Partial<Record<ProviderName, readonly HostIdentity[
 /** @throws GantryError NOT_ACCEPTED that names what is missing, or does not go together */
 export function credentialsOf(
   options: Options,
-  recipient: Recipient,
+  recipients: readonly Recipient[],
   region: string,
   bounds: StoreBounds | undefined,
 ): Credentials {
@@ -57,7 +57,7 @@ export function credentialsOf(
     const profileFile = awsCredentialsConfigFile
     const wanted = profileFile === undefined ? identities : [profileFile]
     const field = profileFile === undefined ? 'credentialsProvider' : 'awsCredentialsConfigFile'
-    const permission = new HostPermission(bounds, wanted, field, [recipient])
+    const permission = new HostPermission(bounds, wanted, field, recipients)
     const choice = { identities, profile: awsProfile, profileFile, region }
     return { source: hostCredentials(choice, permission), permission }
   }

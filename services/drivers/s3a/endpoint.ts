@@ -57,6 +57,19 @@ export const isOfAmazon = (host: string): boolean =>
     host,
   )
 
+/** That of Amazon SQS in a region. */
+export const sqsHost = (region: string): string =>
+  `sqs.${region}.${region.startsWith('cn-') ? 'amazonaws.com.cn' : 'amazonaws.com'}`
+
+/** Whether a host is Amazon SQS's; older queues have addresses with the region at the start. */
+export const isSqsOfAmazon = (host: string): boolean => regionOfSqs(host) !== undefined
+
+/** The region that the name of a host of Amazon SQS has in it. */
+export const regionOfSqs = (host: string): string | undefined =>
+  /^(?:vpce-[a-z0-9-]+\.)?sqs(?:-fips)?\.([a-z]{2}(?:-[a-z]+)+-\d+)\.(?:vpce\.)?amazonaws\.com(?:\.cn)?$/.exec(
+    host,
+  )?.[1] ?? /^([a-z]{2}(?:-[a-z]+)+-\d+)\.queue\.amazonaws\.com(?:\.cn)?$/.exec(host)?.[1]
+
 /** Amazon's regional and global endpoints; private ones and those of single services are taken as they are. */
 const isAmazon = (host: string) => /^s3(?:[.-][a-z0-9-]+)?\.amazonaws\.com(?:\.cn)?$/.test(host)
 

@@ -7,6 +7,7 @@ import type { What } from '../buckets/objects.ts'
 import type { StoreBounds } from '../contract/bounds.ts'
 import {
   type Capabilities,
+  type Changes,
   type ClockOffset,
   type Continuation,
   type Driver,
@@ -31,6 +32,11 @@ import { type Credentials, credentialsOf } from './credentials.ts'
 import type { ContentDigest, ContentDigests } from './digests.ts'
 import { type BucketEndpoint, bucketEndpoint, isOfAmazon } from './endpoint.ts'
 import { failed } from './errors.ts'
+import { topicOf } from './kafka-topic.ts'
+import { QueueFeed } from '../notifications/queue-feed.ts'
+import { objectsIn } from './object-events.ts'
+import { type QueueAddress, queueAddress } from './queue-address.ts'
+import { queueName, type SqsOptions, SqsQueue } from './sqs-queue.ts'
 import { keyOf, refuseFolders, refuseName } from './names.ts'
 import { checkedParts } from './parts.ts'
 import type { Provider } from './providers.ts'
@@ -60,6 +66,9 @@ export class S3Driver extends BucketDriver<S3Object> implements Driver {
   readonly #property: Property
   readonly leftovers: Leftovers
   readonly direct: S3Place
+  readonly changes?: Changes
+  readonly #queue: SqsOptions | undefined
+  readonly #requireTopic: (() => void) | undefined
   readonly #copies = new WeakMap<S3Place, S3Copy>()
 
   /**
@@ -78,7 +87,16 @@ export class S3Driver extends BucketDriver<S3Object> implements Driver {
     })
     const address = bounds && new StoreAddress(endpoint, bounds)
     const recipient = { endpoint, address, isCloud: isOfAmazon(endpoint.host), field: 'endpoint' }
-    const credentials = credentialsOf(options, recipient, endpoint.region, bounds)
+    const queue = queueAddress(options, endpoint)
+    const queueBounds = queue && bounds && new StoreAddress(queue.endpoint, bounds)
+    const queueRecipient = queue && {
+      endpoint: queue.endpoint,
+      address: queueBounds,
+      isCloud: queue.isOfAmazon,
+      field: queue.field,
+    }
+    const recipients = queueRecipient === undefined ? [recipient] : [recipient, queueRecipient]
+    const credentials = credentialsOf(options, recipients, endpoint.region, bounds)
     const concurrency = property('fs.s3a.connection.maximum')
     const limits = {
       connectTimeoutMs: property('fs.s3a.connection.establish.timeout'),
@@ -103,6 +121,19 @@ export class S3Driver extends BucketDriver<S3Object> implements Driver {
     const refuse = (path: StorePath) => refuseName(path) ?? refuseFolders(path, folderNameBytes)
     super({ bucket, service: 'S3', place, failed, headBytes, keyOf, refuseName: refuse, lossesOf })
     this.#address = address
+    if (queue !== undefined) {
+      if (credentials.source === undefined)
+        throw notAccepted(
+          'sqsQueue',
+          'needs credentials: requests to a queue are signed, also those about a public bucket',
+        )
+      const sqs = { address: queue, credentials: credentials.source, limits, bounds: queueBounds }
+      this.#queue = sqs
+      this.changes = changesBy(sqs, options)
+    }
+    const topic = topicOf(options, property, bounds)
+    if (topic !== undefined) this.changes = topic.changes
+    this.#requireTopic = topic?.requirePlace
     this.#permission = credentials.permission
     this.#client = client
     this.#bucket = bucket
@@ -133,6 +164,9 @@ export class S3Driver extends BucketDriver<S3Object> implements Driver {
 
   requirePlace(): void {
     requireAddresses(this.#address === undefined ? [] : [this.#address], 'endpoint')
+    const { bounds, address } = this.#queue ?? {}
+    if (bounds !== undefined && address !== undefined) requireAddresses([bounds], address.field)
+    this.#requireTopic?.()
     this.#permission?.require()
   }
 
@@ -304,6 +338,42 @@ export class S3Driver extends BucketDriver<S3Object> implements Driver {
   }
 }
 
+/** What tells of the changes in a bucket whose notifications go into a queue. */
+function changesBy(sqs: SqsOptions, options: Options): Changes {
+  const name = queueName(sqs.address)
+  return {
+    feed: async (folder) =>
+      new QueueFeed(
+        {
+          key: readerKey(sqs.address, options),
+          queue: () => new SqsQueue(sqs),
+          parse: objectsIn,
+          bucket: options.bucketName,
+          root: folder.toString('latin1'),
+        },
+        name,
+      ),
+    check: async (signal) => {
+      const queue = new SqsQueue(sqs)
+      try {
+        await queue.probe(signal)
+        return `notifications in ${name} can be read`
+      } finally {
+        queue.close()
+      }
+    },
+  }
+}
+
+/** The same where the same queue is read by the same one; digested, as there are secrets in it. */
+function readerKey(address: QueueAddress, options: Options): string {
+  const { accessKey, secretKey, sessionToken, credentialsProvider, awsProfile, awsCredentialsConfigFile } =
+    options
+  const who = [accessKey, secretKey, sessionToken, credentialsProvider, awsProfile, awsCredentialsConfigFile]
+  const { name, account, url, endpoint, region } = address
+  return hash('sha256', JSON.stringify(['sqs', name, account, url, endpoint, region, who]))
+}
+
 const empty = Buffer.alloc(0)
 
 /** U+FFFD in UTF-8. */
@@ -311,7 +381,19 @@ const replaced = Buffer.from('\ufffd')
 
 /** What says where a bucket is and who asks for it, digested, as there are secrets in it. */
 function accessOf(
-  { bucketName: _bucket, customerKey: _key, additionalProperties = {}, ...others }: Options,
+  {
+    bucketName: _bucket,
+    customerKey: _key,
+    sqsQueue: _queue,
+    sqsEndpoint: _sqsEndpoint,
+    cleanUpSqsQueue: _cleanUp,
+    bootstrapServers: _servers,
+    topic: _topic,
+    kafkaUser: _user,
+    kafkaPassword: _password,
+    additionalProperties = {},
+    ...others
+  }: Options,
   { secure }: BucketEndpoint,
 ): string {
   const properties = Object.entries(additionalProperties).filter(([name]) => !ofObjects.test(name))

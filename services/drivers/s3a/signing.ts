@@ -41,19 +41,22 @@ export function signingTime(ms: number): string {
 }
 
 /**
- * Signs requests to S3 with one key: AWS Signature Version 4. The key that a day's requests are signed with is made once a
+ * Signs requests to one of Amazon's services with one key: AWS Signature Version 4. The key that a day's requests are signed with is made once a
  * day. The secret leaves this object in no message.
  */
 export class S3Signer {
   readonly credentials: S3Credentials
+  readonly #service: string
   #region: string
   #day = ''
   /** As an object: of a buffer one is made for each use, which takes seven times as long as the rest. */
   #key: KeyObject | undefined
 
-  constructor(credentials: S3Credentials, region: string) {
+  /** @param service its name in signatures, such as `sqs` */
+  constructor(credentials: S3Credentials, region: string, service = 's3') {
     this.credentials = credentials
     this.#region = region
+    this.#service = service
   }
 
   get region(): string {
@@ -105,14 +108,14 @@ export class S3Signer {
   }
 
   #scope(time: string): string {
-    return `${time.slice(0, 8)}/${this.#region}/s3/aws4_request`
+    return `${time.slice(0, 8)}/${this.#region}/${this.#service}/aws4_request`
   }
 
   #hmac(time: string, text: string): string {
     const day = time.slice(0, 8)
     if (this.#key === undefined || day !== this.#day) {
       const ofDay = hmac(`AWS4${this.credentials.secretKey}`, day)
-      this.#key = createSecretKey(hmac(hmac(hmac(ofDay, this.#region), 's3'), 'aws4_request'))
+      this.#key = createSecretKey(hmac(hmac(hmac(ofDay, this.#region), this.#service), 'aws4_request'))
       this.#day = day
     }
     return createHmac('sha256', this.#key).update(text).digest('hex')

@@ -11,7 +11,7 @@ import { entriesIn, OnHold, RemovalsHeld } from './on-hold.ts'
 import { OtherNames } from './other-names.ts'
 import { Told } from './told.ts'
 import { monotonicMs, timeOf } from '../../../broker/common/monotonic.ts'
-import { WatchError, type ChangeFeed } from '../../drivers/feeds/feed.ts'
+import { WatchError, type ChangeFeed, type FeedPositions } from '../../drivers/feeds/feed.ts'
 import { HeldNames } from './held-names.ts'
 
 /**
@@ -39,6 +39,8 @@ export class Changes {
   readonly #dirty = new DirtyFolders()
   readonly #batches = new Batches()
   readonly #told = new Told()
+  /** Since when changes may be on their way that nobody has told yet. */
+  readonly #behind = new Set<{ readonly sinceMs: number }>()
   readonly #held = new HeldNames(
     (...change) => {
       this.#addName(...change)
@@ -208,16 +210,39 @@ export class Changes {
     const isUnknown = this.#feed?.detection === 'comparing' || !this.#isScanned
     const unknownMs = isUnknown && this.#feed !== undefined ? knownMs : undefined
     const found = [this.#dirty.oldestMs, this.#held.oldestMs, dueMs, unknownMs, this.#otherNames.sinceMs]
-    return oldestOf([...found, this.#batches.oldestMs, this.#onHold.sinceMs, this.#judgedSinceMs])
+    const behind = [...this.#behind].map(({ sinceMs }) => sinceMs)
+    return oldestOf([...found, ...behind, this.#batches.oldestMs, this.#onHold.sinceMs, this.#judgedSinceMs])
   }
 
   async #open(): Promise<boolean> {
     const listener = {
       changed: (folders: readonly DirtyFolder[], done?: () => void) => this.#receive(folders, done),
+      behind: (sinceMs: number) => this.#isBehind(sinceMs),
       ended: (error: Error) => this.#ended(error),
-      positions: this.#options.positions,
+      positions: this.#positions,
     }
     return (await this.#feed?.open(listener, this.#signal)) ?? false
+  }
+
+  #isBehind(sinceMs: number): () => void {
+    const one = { sinceMs }
+    this.#behind.add(one)
+    return () => void this.#behind.delete(one)
+  }
+
+  get #positions(): FeedPositions {
+    const { positions } = this.#options
+    const comparisons = this.#comparisons
+    return {
+      reader: positions.reader,
+      get isComplete() {
+        return !comparisons.isGapOpen
+      },
+      recall: (stream) => positions.recall(stream),
+      readersOf: (stream) => positions.readersOf(stream),
+      keep: (stream, at, readers = comparisons.isGapOpen ? [] : [positions.reader]) =>
+        positions.keep(stream, at, readers),
+    }
   }
 
   #receive(folders: readonly DirtyFolder[], done?: () => void): void {
@@ -282,6 +307,7 @@ export class Changes {
   async #fallBack(error: Error): Promise<void> {
     const { fallback, log, migration } = this.#options
     await this.#feed?.close()
+    this.#behind.clear()
     if (this.#port === undefined) return
     this.#feed = fallback()
     this.#reason = error.message

@@ -5,11 +5,13 @@ export class Comparisons {
   #dueMs: number | undefined
   #begunMs: number | undefined
   #knownMs: number
+  #isGapOpen: boolean
 
   /** @param gapSinceMs since when nobody was told of changes; undefined where nobody has to be */
   constructor(gapSinceMs: number | undefined) {
     this.#dueMs = gapSinceMs
     this.#knownMs = gapSinceMs ?? monotonicMs()
+    this.#isGapOpen = gapSinceMs !== undefined
   }
 
   /** Since when everything is to be compared; undefined when it is not. */
@@ -32,6 +34,11 @@ export class Comparisons {
     return this.#knownMs
   }
 
+  /** Changes were missed before this began, and no comparison is over that found them. */
+  get isGapOpen(): boolean {
+    return this.#isGapOpen
+  }
+
   /** Everything is to be compared. */
   ask(sinceMs: number): void {
     this.#dueMs ??= sinceMs
@@ -40,6 +47,7 @@ export class Comparisons {
   /** Whoever tells of changes has missed none. */
   nothingMissed(): void {
     this.#dueMs = undefined
+    this.#isGapOpen = false
     this.#knownMs = monotonicMs()
   }
 
@@ -62,5 +70,6 @@ export class Comparisons {
   end(): void {
     this.#knownMs = Math.max(this.#knownMs, this.#begunMs ?? 0)
     this.#begunMs = undefined
+    this.#isGapOpen = false
   }
 }

@@ -6,17 +6,20 @@ import type { RecordJournals } from '../../../broker/state/books/record-journal.
 import { strict } from '../../../subjects/kit/schemas.ts'
 import type { FeedPositions } from '../../drivers/feeds/feed.ts'
 
+/** Live migrations that read one stream together and go on where they were; further ones compare everything instead. */
+const maxReaders = 1_000
+
 const StoredPosition = strict({
   stream: Type.String({ maxLength: 1_000 }),
-  /** Who kept it: another one has to compare everything. */
-  reader: Type.String({ maxLength: 200 }),
+  /** Who is there: any other one has to compare everything. */
+  readers: Type.Array(Type.String({ maxLength: 200 }), { maxItems: maxReaders }),
   at: Type.String({ maxLength: 4_000 }),
 })
 
 /** A stream's name may be an address, which no key can be. */
 const keyOf = (stream: string): string => hash('sha256', stream)
 
-/** Where live migrations are in the streams of changes that they read: by stream, as all readers of one share it. */
+/** Where live migrations are in the streams of changes that they read: by stream, as what one reader of it took no other is told. */
 export class StoredPositions {
   readonly #positions: Collection<typeof StoredPosition>
 
@@ -31,19 +34,26 @@ export class StoredPositions {
 
   /** @param reader the same only for who needs to be told the same */
   of(reader: string): FeedPositions {
+    const kept = async (stream: string) => {
+      const known = await this.#positions.get(keyOf(stream))
+      return known?.stream === stream ? known : undefined
+    }
     return {
       reader,
+      isComplete: true,
       recall: async (stream) => {
-        const known = await this.#positions.get(keyOf(stream))
-        return known?.stream === stream && known.reader === reader ? known.at : undefined
+        const known = await kept(stream)
+        return known?.readers.includes(reader) === true ? known.at : undefined
       },
-      keep: (stream, at) => this.#positions.put(keyOf(stream), { stream, reader, at }),
+      readersOf: async (stream) => (await kept(stream))?.readers ?? [],
+      keep: (stream, at, readers = [reader]) =>
+        this.#positions.put(keyOf(stream), { stream, readers: readers.slice(0, maxReaders), at }),
     }
   }
 
   /** Deletes those of readers that are no longer. */
   async sweep(isReader: (reader: string) => boolean): Promise<void> {
-    for (const { stream, reader } of await this.#positions.all())
-      if (!isReader(reader)) await this.#positions.erase(keyOf(stream))
+    for (const { stream, readers } of await this.#positions.all())
+      if (!readers.some(isReader)) await this.#positions.erase(keyOf(stream))
   }
 }

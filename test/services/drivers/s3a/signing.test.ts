@@ -34,6 +34,23 @@ test('a request is signed as the reference has it', () => {
   expect(authorization).not.toContain(credentials.secretKey)
 })
 
+// "get-vanilla" of Amazon's test suite for signatures.
+test('a request to another service is signed for that', () => {
+  const credentials = { accessKey: 'AKIDEXAMPLE', secretKey: 'wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY' }
+  const { signature } = new S3Signer(credentials, 'us-east-1', 'service').sign({
+    method: 'GET',
+    path: '/',
+    query: '',
+    headers: [
+      ['host', 'example.amazonaws.com'],
+      ['x-amz-date', '20150830T123600Z'],
+    ],
+    payload: emptyHash,
+    time: '20150830T123600Z',
+  })
+  expect(signature).toBe('5fa00fa31553b73ebf1942676e86291e8372ff2a2260956d9b8aae1d763fbf31')
+})
+
 test('another region or day makes another key', () => {
   const signer = new S3Signer({ accessKey: 'key', secretKey: 'secret' }, 'us-east-1')
   const sign = (time: string) =>
