@@ -338,6 +338,33 @@ export const filesystemKinds = {
           description: 'Only false: Gantry makes no queues, and deletes none that others may read',
         }),
       ),
+      bootstrapServers: Type.Optional(
+        Type.String({
+          maxLength: 1_000,
+          ...form(
+            `^[A-Za-z0-9.-]+:${portPattern}(?:,[A-Za-z0-9.-]+:${portPattern}){0,9}$`,
+            'up to ten brokers, each a host and a port, with commas between them',
+          ),
+          description:
+            'Brokers of Kafka with the topic into which the notifications of the bucket go, as IBM Cloud Object Storage and Ceph send them. An administrator names them in storeHosts',
+        }),
+      ),
+      topic: Type.Optional(
+        Type.String({
+          ...form('^[A-Za-z0-9._-]{1,249}$', 'up to 249 letters, digits, dots, hyphens and underscores'),
+          description: 'Topic of Kafka at bootstrapServers',
+        }),
+      ),
+      kafkaUser: Type.Optional(
+        Type.String({
+          minLength: 1,
+          maxLength: 500,
+          description: 'User of Kafka, where its brokers ask for one; needs kafkaPassword',
+        }),
+      ),
+      kafkaPassword: Type.Optional(
+        Type.String({ minLength: 1, maxLength: 1_000, description: 'Password of kafkaUser' }),
+      ),
       customerKey: Type.Optional(
         Type.String({
           ...form('^[A-Za-z0-9+/]{43}=$', '32 bytes in base64'),
@@ -350,10 +377,16 @@ export const filesystemKinds = {
         guide: 'docs/S3.md',
       }),
     },
-    secrets: ['secretKey', 'sessionToken', 'customerKey'],
+    secrets: ['secretKey', 'sessionToken', 'customerKey', 'kafkaPassword'],
     sent: {
-      to: ['endpoint', 'sqsEndpoint', 'sqsQueue', 'additionalProperties.fs.s3a.connection.ssl.enabled'],
-      secrets: ['sessionToken', 'customerKey'],
+      to: [
+        'endpoint',
+        'sqsEndpoint',
+        'sqsQueue',
+        'bootstrapServers',
+        'additionalProperties.fs.s3a.connection.ssl.enabled',
+      ],
+      secrets: ['sessionToken', 'customerKey', 'kafkaPassword'],
     },
   },
   hdfs: {

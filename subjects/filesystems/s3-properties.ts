@@ -116,6 +116,16 @@ export const s3Properties = {
     means: 'up to ten tags such as project=lake,owner=data',
     default: '',
   },
+  'gantry.kafka.tls': {
+    meaning: 'Whether brokers of Kafka (bootstrapServers) are spoken to over TLS',
+    values: ['true', 'false'],
+    default: 'true',
+  },
+  'gantry.kafka.sasl.mechanism': {
+    meaning: 'How kafkaUser and kafkaPassword are proven to the brokers of Kafka',
+    values: ['PLAIN', 'SCRAM-SHA-256', 'SCRAM-SHA-512'],
+    default: 'PLAIN',
+  },
   'fs.s3a.acl.default': {
     meaning: 'Canned ACL of what is written; without it none is sent, as buckets without ACLs want it',
     values: [

@@ -1,3 +1,5 @@
+import { hash } from 'node:crypto'
+import { cpSync, existsSync, mkdirSync, readFileSync, renameSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { runProgram } from '../../broker/server/run-program.ts'
 import { peersFolder } from './provide.ts'
@@ -14,4 +16,21 @@ export async function copyArtifacts(pom: string, into: string, name: string): Pr
   await runProgram('mvn', args, { timeoutMs: downloadTimeoutMs }).catch((cause: unknown) => {
     throw new Error(`mvn could not get ${name}: ${(cause as Error).message}`, { cause })
   })
+}
+
+/** The class path of what a project in a folder beside this file depends on, got once into the cache folder. */
+export async function classesOf(project: string, name: string): Promise<string> {
+  const pom = join(import.meta.dirname, project, 'pom.xml')
+  const folder = join(peersFolder(), `${project}-${hash('sha256', readFileSync(pom)).slice(0, 12)}`)
+  if (existsSync(folder)) return join(folder, '*')
+  const work = `${folder}.${process.pid}`
+  mkdirSync(work, { recursive: true })
+  try {
+    cpSync(pom, join(work, 'pom.xml'))
+    await copyArtifacts(join(work, 'pom.xml'), work, name)
+    renameSync(work, folder)
+  } finally {
+    rmSync(work, { recursive: true, force: true })
+  }
+  return join(folder, '*')
 }

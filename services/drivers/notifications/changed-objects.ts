@@ -1,4 +1,6 @@
+import { momentOf, monotonicMs } from '../../../broker/common/monotonic.ts'
 import { type DirtyFolder, DirtyFolders } from '../feeds/dirty-folders.ts'
+import type { Notice } from './message-queue.ts'
 
 /** An object that was written or removed, and when. */
 export interface ChangedObject {
@@ -34,3 +36,25 @@ export function foldersOf(root: string, objects: Iterable<ChangedObject>): Dirty
   }
   return dirty.take()
 }
+
+/** Since when something is known that happened at a time of another clock (milliseconds since 1970): not from now on. */
+export function seenAt(timeMs: number): number {
+  const nowMs = monotonicMs()
+  return Number.isNaN(timeMs) ? nowMs : Math.min(momentOf(timeMs), nowMs)
+}
+
+/** Where to look for what notices of a bucket tell, below a folder. */
+export const changesIn = (
+  notices: readonly Notice[],
+  { bucket, root }: { readonly bucket: string; readonly root: string },
+): DirtyFolder[] =>
+  foldersOf(
+    root,
+    notices
+      .filter((notice) => notice.bucket === bucket)
+      .map(({ key, isTree, timeMs }) => ({
+        key,
+        sinceMs: seenAt(timeMs),
+        ...(isTree !== undefined && { isTree }),
+      })),
+  )

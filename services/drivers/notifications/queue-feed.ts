@@ -1,9 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { momentOf, monotonicMs } from '../../../broker/common/monotonic.ts'
+import { monotonicMs } from '../../../broker/common/monotonic.ts'
 import { every, type Task } from '../../../broker/tasks/tasks.ts'
 import { type FailureClass, storeError } from '../contract/store-error.ts'
-import { foldersOf } from './changed-objects.ts'
-import type { DirtyFolder } from '../feeds/dirty-folders.ts'
+import { changesIn, seenAt } from './changed-objects.ts'
 import { type ChangeFeed, type FeedListener, WatchError } from '../feeds/feed.ts'
 import type { MessageQueue, Notice, QueueMessage, ReceivedMessage } from './message-queue.ts'
 
@@ -406,24 +405,6 @@ class QueueReader {
     if (this.#done.size > 0 && !this.#isRemoving) void this.#removeDone()
   }
 }
-
-/** Since when something is known that happened at a time of another clock: not from now on. */
-const seenAt = (timeMs: number): number => {
-  const nowMs = monotonicMs()
-  return Number.isNaN(timeMs) ? nowMs : Math.min(momentOf(timeMs), nowMs)
-}
-
-const changesIn = (notices: readonly Notice[], { bucket, root }: Follower): DirtyFolder[] =>
-  foldersOf(
-    root,
-    notices
-      .filter((notice) => notice.bucket === bucket)
-      .map(({ key, isTree, timeMs }) => ({
-        key,
-        sinceMs: seenAt(timeMs),
-        ...(isTree !== undefined && { isTree }),
-      })),
-  )
 
 const unreadable: ReadonlySet<FailureClass> = new Set(['gone', 'refused', 'permission'])
 

@@ -23,6 +23,8 @@ export function objectsIn(body: string): readonly Notice[] | undefined {
   if (json === undefined) return undefined
   if (json['Event'] === 's3:TestEvent') return []
   if (Array.isArray(json['Records'])) return ofRecords(json['Records'])
+  const ofCloud = objectOf(json['notification']) ?? json
+  if (typeof ofCloud['event_type'] === 'string') return ofIbm(ofCloud)
   return typeof json['detail-type'] === 'string' ? ofEventBridge(json) : undefined
 }
 
@@ -58,6 +60,13 @@ function ofEventBridge({ detail, time }: Json): readonly Notice[] | undefined {
   const its = objectOf(detail)
   const key = textOf(objectOf(its?.['object'])?.['key'])
   const notice = noticeOf(objectOf(its?.['bucket'])?.['name'], key === undefined ? key : bytesOf(key), time)
+  return notice && [notice].filter(mayBeThere)
+}
+
+/** IBM Cloud Object Storage, "Notification format". Keys are not encoded. */
+function ofIbm(json: Json): readonly Notice[] | undefined {
+  const key = textOf(json['object_name'])
+  const notice = noticeOf(json['bucket_name'], key === undefined ? key : bytesOf(key), json['request_time'])
   return notice && [notice].filter(mayBeThere)
 }
 

@@ -32,6 +32,7 @@ import { type Credentials, credentialsOf } from './credentials.ts'
 import type { ContentDigest, ContentDigests } from './digests.ts'
 import { type BucketEndpoint, bucketEndpoint, isOfAmazon } from './endpoint.ts'
 import { failed } from './errors.ts'
+import { topicOf } from './kafka-topic.ts'
 import { QueueFeed } from '../notifications/queue-feed.ts'
 import { objectsIn } from './object-events.ts'
 import { type QueueAddress, queueAddress } from './queue-address.ts'
@@ -67,6 +68,7 @@ export class S3Driver extends BucketDriver<S3Object> implements Driver {
   readonly direct: S3Place
   readonly changes?: Changes
   readonly #queue: SqsOptions | undefined
+  readonly #requireTopic: (() => void) | undefined
   readonly #copies = new WeakMap<S3Place, S3Copy>()
 
   /**
@@ -129,6 +131,9 @@ export class S3Driver extends BucketDriver<S3Object> implements Driver {
       this.#queue = sqs
       this.changes = changesBy(sqs, options)
     }
+    const topic = topicOf(options, property, bounds)
+    if (topic !== undefined) this.changes = topic.changes
+    this.#requireTopic = topic?.requirePlace
     this.#permission = credentials.permission
     this.#client = client
     this.#bucket = bucket
@@ -161,6 +166,7 @@ export class S3Driver extends BucketDriver<S3Object> implements Driver {
     requireAddresses(this.#address === undefined ? [] : [this.#address], 'endpoint')
     const { bounds, address } = this.#queue ?? {}
     if (bounds !== undefined && address !== undefined) requireAddresses([bounds], address.field)
+    this.#requireTopic?.()
     this.#permission?.require()
   }
 
@@ -381,6 +387,10 @@ function accessOf(
     sqsQueue: _queue,
     sqsEndpoint: _sqsEndpoint,
     cleanUpSqsQueue: _cleanUp,
+    bootstrapServers: _servers,
+    topic: _topic,
+    kafkaUser: _user,
+    kafkaPassword: _password,
     additionalProperties = {},
     ...others
   }: Options,

@@ -1,0 +1,260 @@
+import { Consumer, type Message, type MessagesStream, type SASLOptions } from '@platformatic/kafka'
+import { monotonicMs } from '../../../broker/common/monotonic.ts'
+import { every, type Task } from '../../../broker/tasks/tasks.ts'
+import { StoreError } from '../contract/store-error.ts'
+import type { DirtyFolder } from '../feeds/dirty-folders.ts'
+import { type ChangeFeed, type FeedListener, WatchError } from '../feeds/feed.ts'
+import { changesIn, seenAt } from './changed-objects.ts'
+import type { Notice } from './message-queue.ts'
+
+/** Longest time for a broker to be connected to, and to answer. */
+const connectTimeoutMs = 10_000
+const requestTimeoutMs = 30_000
+/** A broker waits so long for messages before it answers with none. */
+const maxWaitMs = 5_000
+/** What is read of a topic at once. */
+const maxFetchBytes = 4 * 1024 * 1024
+/** Messages that are told and not done, at most: what is read further waits at the brokers. */
+const maxUndone = 20_000
+/** Brokers that cannot be reached are asked again so often. */
+const retries = 3
+/** What nobody understands may be a change: everything is compared, but no more often than this. */
+const misreadMs = 3_600_000
+
+export interface KafkaFeedOptions {
+  /** `host:port` of brokers that know the others. */
+  readonly brokers: readonly string[]
+  readonly topic: string
+  readonly tls: boolean
+  readonly sasl?: Required<Pick<SASLOptions, 'mechanism'>> & {
+    readonly username: string
+    readonly password: string
+  }
+  /** What a message says; undefined when nobody understands it. */
+  readonly parse: (body: string) => readonly Notice[] | undefined
+  readonly bucket: string
+  /** Path of the folder whose changes count, as latin1. */
+  readonly root: string
+}
+
+/** Messages of a partition that are told, up to which all are done. */
+class Partition {
+  /** The next one that is read. */
+  next: bigint
+  readonly undone = new Set<bigint>()
+
+  constructor(next: bigint) {
+    this.next = next
+  }
+
+  /** From here on a later reader has to be told again. */
+  get position(): bigint {
+    return this.undone.values().next().value ?? this.next
+  }
+}
+
+/**
+ * Is told of changes by messages of a topic of Kafka, which each migration reads for itself, from the position up to which all
+ * was done. It belongs to no group of consumers: nothing is kept at the brokers.
+ */
+export class KafkaFeed implements ChangeFeed {
+  readonly detection = 'notified'
+  readonly reason: string
+  readonly #options: KafkaFeedOptions
+  readonly #partitions = new Map<number, Partition>()
+  #consumer: Consumer | undefined
+  #messages: MessagesStream<Buffer, Buffer, Buffer, Buffer> | undefined
+  #task: Task | undefined
+  /** Keeps the position up to which all is done. */
+  #keep: () => Promise<void> = async () => undefined
+  #isClosed = false
+  #misreadMs = Number.NEGATIVE_INFINITY
+  #undone = 0
+  #hasRoom = Promise.withResolvers<void>()
+  /** Says that what waited when it was opened is read, once it is. */
+  #caughtUp: (() => void) | undefined
+
+  constructor(options: KafkaFeedOptions) {
+    this.#options = options
+    this.reason = `notifications in the topic ${options.topic} (Kafka)`
+  }
+
+  async open(listener: FeedListener, signal: AbortSignal): Promise<boolean> {
+    signal.throwIfAborted()
+    const { topic, brokers, tls, sasl } = this.#options
+    const { positions } = listener
+    const consumer = new Consumer({
+      clientId: 'gantry',
+      // It is named in requests, and never joined: partitions are read by their numbers.
+      groupId: `gantry-${crypto.randomUUID()}`,
+      bootstrapBrokers: [...brokers],
+      autocommit: false,
+      retries,
+      connectTimeout: connectTimeoutMs,
+      timeout: requestTimeoutMs,
+      ...(tls && { tls: {}, tlsServerName: true }),
+      ...(sasl !== undefined && { sasl }),
+    })
+    this.#consumer = consumer
+    try {
+      const { id } = await consumer.metadata({ topics: [topic], autocreateTopics: false })
+      const [earliest, latest] = await Promise.all([
+        consumer.listOffsets({ topics: [topic], timestamp: -2n }),
+        consumer.listOffsets({ topics: [topic], timestamp: -1n }),
+      ])
+      const stream = `kafka ${id} ${topic} ${positions.reader}`
+      const known = positionsIn(await positions.recall(stream))
+      const firsts = earliest.get(topic) ?? []
+      const missedNothing =
+        known !== undefined &&
+        firsts.every((first, partition) => (known.offsets.get(partition) ?? 0n) >= first)
+      const lasts = latest.get(topic) ?? []
+      for (const [partition, last] of lasts.entries())
+        this.#partitions.set(
+          partition,
+          new Partition(missedNothing ? (known.offsets.get(partition) ?? 0n) : last),
+        )
+      if (missedNothing) {
+        const caughtUp = listener.behind?.(seenAt(known.keptMs))
+        this.#caughtUp = () => {
+          if (lasts.some((last, partition) => (this.#partitions.get(partition)?.next ?? 0n) < last)) return
+          caughtUp?.()
+          this.#caughtUp = undefined
+        }
+        this.#caughtUp()
+      }
+      this.#keep = () => this.#keepIn(listener, stream)
+      await this.#keep()
+      const offsets = [...this.#partitions].map(([partition, { next: offset }]) => ({
+        topic,
+        partition,
+        offset,
+      }))
+      this.#messages = await consumer.consume({
+        topics: [topic],
+        mode: 'manual',
+        offsets,
+        autocommit: false,
+        maxWaitTime: maxWaitMs,
+        maxBytes: maxFetchBytes,
+      })
+      signal.throwIfAborted()
+      this.#task = every('migrations.feed-positions', () => this.#keep())
+      void this.#read(this.#messages, listener)
+      return missedNothing
+    } catch (error) {
+      await this.close()
+      signal.throwIfAborted()
+      throw this.#endOf(error)
+    }
+  }
+
+  async close(): Promise<void> {
+    if (this.#isClosed) return
+    this.#isClosed = true
+    this.#hasRoom.resolve()
+    this.#task?.stop()
+    try {
+      await this.#keep()
+      await this.#messages?.close()
+      // It gives a promise or nothing, by how it is called.
+      await Promise.resolve(this.#consumer?.close(true))
+    } catch {
+      // A broker that is away need not hear of it; what is not kept is told again.
+    }
+  }
+
+  async #read(
+    messages: MessagesStream<Buffer, Buffer, Buffer, Buffer>,
+    listener: FeedListener,
+  ): Promise<void> {
+    try {
+      for await (const message of messages) {
+        this.#tell(message, listener)
+        this.#caughtUp?.()
+        while (this.#undone >= maxUndone && !this.#isClosed) await this.#hasRoom.promise
+      }
+      if (!this.#isClosed) throw new Error('the topic is read no further')
+    } catch (error) {
+      if (!this.#isClosed) listener.ended(this.#endOf(error))
+    }
+  }
+
+  #tell({ partition: number, offset, value, timestamp }: Message, listener: FeedListener): void {
+    const partition = this.#partitions.get(number) ?? new Partition(offset)
+    this.#partitions.set(number, partition)
+    partition.next = offset + 1n
+    const sinceMs = seenAt(Number(timestamp))
+    const notices = this.#options.parse(value.toString('utf8'))
+    const folders = notices === undefined ? this.#misread(sinceMs) : changesIn(notices, this.#options)
+    if (folders.length === 0) return
+    partition.undone.add(offset)
+    this.#undone++
+    listener.changed(folders, () => {
+      partition.undone.delete(offset)
+      this.#undone--
+      this.#hasRoom.resolve()
+      this.#hasRoom = Promise.withResolvers()
+    })
+  }
+
+  #misread(sinceMs: number): DirtyFolder[] {
+    if (monotonicMs() - this.#misreadMs < misreadMs) return []
+    this.#misreadMs = monotonicMs()
+    return [{ folder: '', names: [], trees: [], scope: 'tree', sinceMs }]
+  }
+
+  async #keepIn({ positions }: FeedListener, stream: string): Promise<void> {
+    if (!positions.isComplete) return
+    const offsets = Object.fromEntries(
+      [...this.#partitions].map(([number, { position }]) => [number, String(position)]),
+    )
+    await positions.keep(stream, JSON.stringify({ keptMs: Date.now(), offsets }))
+  }
+
+  /** Where the topic is not there, or may not be read, everything is compared from time to time instead. */
+  #endOf(error: unknown): Error {
+    const { topic } = this.#options
+    const codes = codesIn(error)
+    const { message } = error as Error
+    const said = `the topic ${topic} cannot be read: ${codes.size === 0 ? message : [...codes].join(', ')}`
+    if ([...codes].some((code) => lasting.has(code)) || message.startsWith('Unknown topic'))
+      return new WatchError(said, true, { cause: error })
+    return new StoreError('unreachable', said, { cause: error, side: 'source' })
+  }
+}
+
+/** Kafka's names of errors that do not go by themselves. */
+const lasting = new Set([
+  'UNKNOWN_TOPIC_OR_PARTITION',
+  'TOPIC_AUTHORIZATION_FAILED',
+  'GROUP_AUTHORIZATION_FAILED',
+  'CLUSTER_AUTHORIZATION_FAILED',
+  'SASL_AUTHENTICATION_FAILED',
+  'UNSUPPORTED_SASL_MECHANISM',
+])
+
+/** Those of an error and of all that it is made of, four levels deep. */
+function codesIn(error: unknown, depth = 4): Set<string> {
+  const { apiId, cause, errors } = (error ?? {}) as {
+    apiId?: unknown
+    cause?: unknown
+    errors?: readonly unknown[]
+  }
+  const inner = depth === 0 ? [] : [...(Array.isArray(errors) ? (errors as unknown[]) : []), cause]
+  return new Set([
+    ...(typeof apiId === 'string' ? [apiId] : []),
+    ...inner.flatMap((one) => (one === undefined ? [] : [...codesIn(one, depth - 1)])),
+  ])
+}
+
+/** As `#keep` made it. */
+function positionsIn(text: string | undefined) {
+  if (text === undefined) return undefined
+  const { keptMs, offsets } = JSON.parse(text) as {
+    readonly keptMs: number
+    readonly offsets: Record<string, string>
+  }
+  const known = new Map(Object.entries(offsets).map(([number, offset]) => [Number(number), BigInt(offset)]))
+  return { keptMs, offsets: known }
+}

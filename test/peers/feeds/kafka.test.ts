@@ -1,0 +1,82 @@
+import { afterAll, beforeAll, expect } from 'vitest'
+import type { DirtyFolder } from '../../../services/drivers/feeds/dirty-folders.ts'
+import type { FeedPositions } from '../../../services/drivers/feeds/feed.ts'
+import { WatchError } from '../../../services/drivers/feeds/feed.ts'
+import { KafkaFeed } from '../../../services/drivers/notifications/kafka-feed.ts'
+import type { Notice } from '../../../services/drivers/notifications/message-queue.ts'
+import { memoryPositions } from '../../support/feeds.ts'
+import { type KafkaBroker, kafkaTest, startKafka } from '../../support/kafka.ts'
+import { whyMissing } from '../../support/provide.ts'
+import { until } from '../../support/until.ts'
+
+let broker: KafkaBroker
+beforeAll(async () => {
+  if (whyMissing('KAFKA_CLASSES') === undefined) broker = await startKafka()
+})
+afterAll(() => broker?.[Symbol.asyncDispose]())
+
+const parse = (body: string): Notice[] | undefined =>
+  body === 'garbage' ? undefined : [{ bucket: 'lake', key: body, timeMs: Date.now() }]
+
+/** A feed that notes what it is told. */
+async function follow(topic: string, positions: FeedPositions, root = 'data') {
+  const told: { folders: readonly DirtyFolder[]; done: (() => void) | undefined }[] = []
+  const errors: Error[] = []
+  const feed = new KafkaFeed({ brokers: [broker.address], topic, tls: false, parse, bucket: 'lake', root })
+  const listener = {
+    changed: (folders: readonly DirtyFolder[], done?: () => void) => void told.push({ folders, done }),
+    ended: (error: Error) => void errors.push(error),
+    positions,
+  }
+  const missedNothing = await feed.open(listener, new AbortController().signal)
+  const paths = () =>
+    told.flatMap(({ folders }) =>
+      folders.flatMap(({ folder, names }) => names.map((name) => [folder, name].filter(Boolean).join('/'))),
+    )
+  return { feed, told, errors, missedNothing, paths, [Symbol.asyncDispose]: () => feed.close() }
+}
+
+kafkaTest('what is told and not done is told again by the next feed, what is done is not', async () => {
+  await broker.createTopic('again', 2)
+  await broker.send('again', 'data/before')
+  const { of } = memoryPositions()
+  {
+    await using first = await follow('again', of('reader'))
+    expect(first.missedNothing).toBe(false)
+    await broker.send('again', 'data/a/1', 'data/a/2', 'elsewhere/3')
+    await until('both are told', () => first.paths().length >= 4)
+    // Names of the folders too: they may have come with them.
+    expect(new Set(first.paths())).toEqual(new Set(['a', 'a/1', 'a/2']))
+    first.told.find(({ folders }) => folders.some(({ names }) => names.includes('1')))?.done?.()
+  }
+  await broker.send('again', 'data/meanwhile')
+  await using next = await follow('again', of('reader'))
+  expect(next.missedNothing).toBe(true)
+  await until('what came meanwhile is told', () => next.paths().includes('meanwhile'))
+  await until('what was not done is told again', () => next.paths().includes('a/2'))
+  expect(next.paths()).not.toContain('before')
+  await using other = await follow('again', of('other'))
+  expect(other.missedNothing).toBe(false)
+})
+
+kafkaTest('what nobody understands has everything compared, once', async () => {
+  await broker.createTopic('garbage', 1)
+  await using feed = await follow('garbage', memoryPositions().of('reader'))
+  await broker.send('garbage', 'garbage', 'garbage', 'data/1')
+  await until('the last is told', () => feed.paths().includes('1'))
+  expect(feed.told.map(({ folders }) => folders[0]?.scope)).toEqual(['tree', 'names'])
+})
+
+kafkaTest('a topic that is not there, and a broker that is not, are told apart', async () => {
+  const { of } = memoryPositions()
+  const missing = await follow('nothing', of('reader')).catch((error: unknown) => error)
+  expect(missing).toBeInstanceOf(WatchError)
+  expect(missing).toMatchObject({ isLimit: true, message: expect.stringContaining('nothing') as string })
+  await broker.createTopic('outage', 1)
+  await broker.kill()
+  await expect(follow('outage', of('reader'))).rejects.toMatchObject({ failure: 'unreachable' })
+  await broker.restart()
+  await using feed = await follow('outage', of('reader'))
+  await broker.send('outage', 'data/1')
+  await until('it is told again', () => feed.paths().includes('1'))
+})

@@ -1,0 +1,104 @@
+import { Admin, Producer } from '@platformatic/kafka'
+import { execFileSync, spawn } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
+import { once } from 'node:events'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { connect } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { freePort } from './platform.ts'
+import { whyMissing } from './provide.ts'
+import { testUnless } from './unless.ts'
+import { until } from './until.ts'
+
+/** A test with a real broker of Kafka. */
+export const kafkaTest = (name: string, work: () => Promise<void>, timeoutMs?: number): void =>
+  testUnless(whyMissing('KAFKA_CLASSES'), name, work, timeoutMs)
+
+/** A broker of the test's own on loopback; gone with the scope. */
+export interface KafkaBroker extends AsyncDisposable {
+  /** `host:port` */
+  readonly address: string
+  createTopic(topic: string, partitions: number): Promise<void>
+  send(topic: string, ...messages: readonly string[]): Promise<void>
+  kill(): Promise<void>
+  restart(): Promise<void>
+}
+
+export async function startKafka(): Promise<KafkaBroker> {
+  const classPath = process.env['KAFKA_CLASSES'] ?? ''
+  const folder = mkdtempSync(join(tmpdir(), 'gantry-kafka-'))
+  const [port, controllerPort] = [await freePort(), await freePort()]
+  const address = `127.0.0.1:${port}`
+  const config = join(folder, 'server.properties')
+  const settings = {
+    'process.roles': 'broker,controller',
+    'node.id': '1',
+    'controller.quorum.voters': `1@127.0.0.1:${controllerPort}`,
+    listeners: `PLAINTEXT://${address},CONTROLLER://127.0.0.1:${controllerPort}`,
+    'advertised.listeners': `PLAINTEXT://${address}`,
+    'controller.listener.names': 'CONTROLLER',
+    'listener.security.protocol.map': 'CONTROLLER:PLAINTEXT,PLAINTEXT:PLAINTEXT',
+    'log.dirs': join(folder, 'data'),
+    'offsets.topic.replication.factor': '1',
+    'auto.create.topics.enable': 'false',
+  }
+  writeFileSync(
+    config,
+    Object.entries(settings)
+      .map(([name, value]) => `${name}=${value}\n`)
+      .join(''),
+  )
+  const java = (main: string, ...args: string[]) => ['-Xmx256m', '-cp', classPath, main, ...args]
+  const cluster = randomBytes(16).toString('base64url')
+  execFileSync('java', java('kafka.tools.StorageTool', 'format', '-t', cluster, '-c', config), {
+    stdio: 'ignore',
+  })
+  const start = async () => {
+    const child = spawn('java', java('kafka.Kafka', config), { cwd: folder, stdio: 'ignore' })
+    await until('the broker of Kafka answers', () => answers(port))
+    return child
+  }
+  let child = await start()
+  const kill = () => void child.kill('SIGKILL')
+  process.once('exit', kill)
+  const end = async () => {
+    if (child.exitCode !== null || child.signalCode !== null) return
+    const gone = once(child, 'exit')
+    kill()
+    await gone
+  }
+  const client = { clientId: 'test', bootstrapBrokers: [address] }
+  return {
+    address,
+    createTopic: async (topic, partitions) => {
+      const admin = new Admin(client)
+      await admin.createTopics({ topics: [topic], partitions, replicas: 1 })
+      await admin.close()
+    },
+    send: async (topic, ...messages) => {
+      const producer = new Producer(client)
+      await producer.send({ messages: messages.map((text) => ({ topic, value: Buffer.from(text) })) })
+      await producer.close()
+    },
+    kill: end,
+    restart: async () => {
+      child = await start()
+    },
+    [Symbol.asyncDispose]: async () => {
+      process.off('exit', kill)
+      await end()
+      rmSync(folder, { recursive: true, force: true })
+    },
+  }
+}
+
+const answers = (port: number): Promise<boolean> =>
+  new Promise((resolve) => {
+    const socket = connect(port, '127.0.0.1')
+    const done = (does: boolean) => {
+      socket.destroy()
+      resolve(does)
+    }
+    socket.once('connect', () => done(true)).once('error', () => done(false))
+  })
