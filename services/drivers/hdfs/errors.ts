@@ -92,7 +92,7 @@ export const isOfStandby = ({ exception }: HdfsAnswer): boolean =>
  * cookie of whoever it does not know.
  */
 const isOfFilter = ({ exception, headers }: HdfsAnswer): boolean =>
-  exception === undefined && headers['set-cookie']?.some((one) => one.startsWith('hadoop.auth=')) === true
+  exception === undefined && /(?:^|, )hadoop\.auth=/.test(headers['set-cookie'] ?? '')
 
 /** Name nodes and data nodes answer with JSON, with bytes, or with nothing; proxies and sign-in pages with HTML. */
 const isOfService = (answer: HdfsAnswer): boolean => {

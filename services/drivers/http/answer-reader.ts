@@ -1,10 +1,10 @@
-import type { IncomingHttpHeaders } from 'node:http'
+/** Names in lower case. What came more than once is joined with commas, cookies too. */
+export type StoreHeaders = Readonly<Record<string, string | undefined>>
 
 /** An answer of a store, read to its end. */
 export interface StoreAnswer {
   readonly status: number
-  /** Names in lower case. What came more than once is joined with commas. */
-  readonly headers: IncomingHttpHeaders
+  readonly headers: StoreHeaders
   readonly body: Buffer
 }
 
@@ -50,7 +50,7 @@ export class AnswerReader {
   readonly #into: Buffer | undefined
   readonly #maxBytes: number
   #status = 0
-  #headers: IncomingHttpHeaders = {}
+  #headers: StoreHeaders = {}
   #next: Part = 'head'
   /** Of a line or head that has not come to its end. */
   #held: Buffer | undefined
@@ -262,7 +262,7 @@ function withoutBlanks(text: string): string {
 }
 
 /** Throws MalformedAnswer for what is no header. */
-function headersOf(lines: readonly string[]): IncomingHttpHeaders {
+function headersOf(lines: readonly string[]): StoreHeaders {
   const headers: Record<string, string> = {}
   for (const line of lines) {
     const colon = line.indexOf(':')

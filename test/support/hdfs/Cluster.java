@@ -51,6 +51,8 @@ public class Cluster {
     host = own.containsKey("keytab") || isSecure ? "localhost" : "127.0.0.1";
     // Else each file waits for 400 ms and more until a data node has reported its block.
     configuration.set("dfs.client.block.write.locateFollowingBlock.initial.delay.ms", "5");
+    // Doubled each time: five seconds in all, as on a slow machine it takes long until a block is reported.
+    configuration.set("dfs.client.block.write.locateFollowingBlock.retries", "10");
     if (own.containsKey("zoneKey")) {
       configuration.set("hadoop.security.key.provider.path", "jceks://file" + own.get("folder") + "/keys.jceks");
       KeyProvider keys = KeyProviderFactory.getProviders(configuration).get(0);
