@@ -37,11 +37,11 @@ export async function changesOf(
   { comparisonSeconds, maxWatches, bounds, countedFirst, ...options }: FollowOptions,
 ): Promise<Changes> {
   const driver = await openDriver(spec.source, 'source', bounds)
-  const { changes } = driver
+  const { changes, hostFolder } = driver
   await driver.close()
   const told = await changes?.feed(Buffer.from(spec.root), maxWatches)
   const comparison = () => new Comparison(comparisonSeconds)
-  const counting = changes === undefined ? { countedFirst } : {}
+  const counting = hostFolder === undefined ? { countedFirst } : {}
   const all = { ...options, ...counting, fallback: comparison }
   if (told !== undefined && !('refusal' in told)) {
     const feed = told.compares === true ? told : new WithComparisons(told, comparisonSeconds)

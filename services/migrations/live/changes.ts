@@ -85,7 +85,7 @@ export class Changes {
   async start(port: ChangesPort, signal: AbortSignal): Promise<void> {
     this.#port = port
     this.#signal = signal
-    this.#options.countedFirst?.begin()
+    this.#countFirst()
     signal.addEventListener('abort', () => void this.close(), { once: true })
     try {
       const missedNothing = await this.#open()
@@ -311,6 +311,7 @@ export class Changes {
     if (this.#port === undefined) return
     this.#feed = fallback()
     this.#reason = error.message
+    this.#countFirst()
     log.warn(
       { migration, reason: error.message },
       'The source of a live migration cannot be watched; it is compared with the target from time to time.',
@@ -365,6 +366,11 @@ export class Changes {
     await this.#publish('region', items, batch)
   }
 
+  /** What is only found by comparing is counted before it is removed; what was told is not. */
+  #countFirst(): void {
+    if (this.#feed?.detection === 'comparing') this.#options.countedFirst?.begin()
+  }
+
   get #countsFirst(): boolean {
     return this.#options.countedFirst?.isOn() ?? false
   }
@@ -372,6 +378,7 @@ export class Changes {
   /** What the comparison would have removed is counted by now: the next one removes it, or the migration stops. */
   async #judgeCounted(): Promise<void> {
     const { countedFirst } = this.#options
+    if (this.#feed?.detection !== 'comparing') return
     countedFirst?.end()
     const taken = this.#countsFirst ? this.#onHold.take() : undefined
     if (taken === undefined) return

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, beforeEach, expect, test, vi } from 'vitest'
 import { Batches } from '../../../../services/migrations/live/batches.ts'
 import { Changes } from '../../../../services/migrations/live/changes.ts'
 import { Comparison } from '../../../../services/migrations/live/comparison.ts'
-import type { ChangeFeed, FeedListener } from '../../../../services/drivers/feeds/feed.ts'
+import { type ChangeFeed, type FeedListener, WatchError } from '../../../../services/drivers/feeds/feed.ts'
 import type { ChangesOptions } from '../../../../services/migrations/live/following.ts'
 import { HeldNames } from '../../../../services/migrations/live/held-names.ts'
 import { KnownFailures } from '../../../../services/migrations/live/known-failures.ts'
@@ -101,10 +101,12 @@ function follow(options: Partial<ChangesOptions> & { maxWatches?: number } = {})
 /** The same with a feed that the test tells of changes, once what was there before it is in the queue to be compared. */
 async function followTold(missedNothing = false, options: Partial<ChangesOptions> = {}) {
   let tell: FeedListener['changed'] = () => undefined
+  let end: FeedListener['ended'] = () => undefined
   const feed: ChangeFeed = {
     detection: 'watching',
-    open: async ({ changed }) => {
+    open: async ({ changed, ended }) => {
       tell = changed
+      end = ended
       return missedNothing
     },
     close: async () => undefined,
@@ -112,7 +114,7 @@ async function followTold(missedNothing = false, options: Partial<ChangesOptions
   const live = follow({ feed, gapSinceMs: monotonicMs(), ...options })
   await live.start()
   await live.changes.scanned()
-  return { ...live, tell }
+  return { ...live, tell, end }
 }
 
 function pathsOf(bytes: Uint8Array): string[] {
@@ -584,6 +586,23 @@ test('that everything changed is acknowledged when everything was compared', asy
   live.done(comparison)
   await live.changes.scanned()
   expect(isDone).toBe(true)
+})
+
+test('removals are counted first where everything is compared, and from when the source tells no more', async () => {
+  const counted: string[] = []
+  const countedFirst = {
+    begin: () => void counted.push('begin'),
+    isOn: () => counted.length > 0,
+    allows: async () => true,
+    end: () => void counted.push('end'),
+  }
+  await using told = await followTold(false, { countedFirst })
+  told.done(told.queue[0]!)
+  await told.changes.scanned()
+  expect(counted).toEqual([])
+  told.end(new WatchError('the queue is gone', true))
+  await until('it compares', () => told.changes.view().detection === 'comparing')
+  expect(counted).toEqual(['begin'])
 })
 
 test('who has missed nothing compares nothing, unless something else may be missing', async () => {
