@@ -137,7 +137,7 @@ export class Container {
       accept: [404],
       ...(signal && { signal }),
     })
-    return status === 404 ? undefined : String(headers['x-ms-creation-time'] ?? '')
+    return status === 404 ? undefined : (headers['x-ms-creation-time'] ?? '')
   }
 
   /** What stands under the very name, undefined when nothing does. */
@@ -393,11 +393,7 @@ function propertiesOf(headers: IncomingHttpHeaders, sizeBytes: number, aheadMs: 
     group: textOf(headers['x-ms-group']),
   }
   const attributes = readAttributes(metadata, headers['last-modified'] ?? '', access)
-  const times = storeTimes(
-    String(headers['x-ms-creation-time'] ?? ''),
-    headers['last-modified'] ?? '',
-    aheadMs,
-  )
+  const times = storeTimes(headers['x-ms-creation-time'] ?? '', headers['last-modified'] ?? '', aheadMs)
   return {
     isFolder: isFolderMarker(metadata),
     sizeBytes,

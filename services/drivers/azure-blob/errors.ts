@@ -89,7 +89,7 @@ export function answerError(what: string, answer: BlobAnswer, refusal?: string):
   const failure = failureOf(answer)
   const missing = answer.code === undefined ? '' : (fixOfCode[answer.code] ?? '')
   const id = answer.headers['x-ms-request-id']
-  const said = `${answer.status} ${answer.code ?? 'without an error code'}${id === undefined ? '' : ` (request ${String(id)})`}`
+  const said = `${answer.status} ${answer.code ?? 'without an error code'}${id === undefined ? '' : ` (request ${id})`}`
   if (refusal !== undefined) return new StoreError(failure, `${what}: ${said}; ${refusal}`)
   return failed(failure, what, said + missing, { retryAfterMs: retryAfterMs(answer) })
 }

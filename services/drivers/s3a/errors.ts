@@ -100,7 +100,7 @@ export function answerError(what: string, answer: S3Answer): StoreError {
   const { status, code, headers } = answer
   const missing = code === 'NoSuchBucket' ? '; create the bucket or correct bucketName' : ''
   const id = headers['x-amz-request-id']
-  const said = `${status} ${code ?? 'without an error code'}${id === undefined ? '' : ` (request ${String(id)})`}`
+  const said = `${status} ${code ?? 'without an error code'}${id === undefined ? '' : ` (request ${id})`}`
   return failed(failureOf(answer), what, said + missing, { retryAfterMs: retryAfterMs(answer) })
 }
 
@@ -111,7 +111,7 @@ const isOfService = ({ headers, code, status }: S3Answer): boolean =>
   headers['x-amz-id-2'] !== undefined ||
   headers['x-amz-bucket-region'] !== undefined ||
   (status < 300 && headers.etag !== undefined) ||
-  /s3|minio|ceph|garage|versity/i.test(String(headers.server ?? ''))
+  /s3|minio|ceph|garage|versity/i.test(headers.server ?? '')
 
 /** The service at a host. */
 export const s3Service = (host: string): Service<S3Answer> => ({
