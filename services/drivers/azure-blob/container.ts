@@ -1,5 +1,5 @@
 import { createHash, hash } from 'node:crypto'
-import type { IncomingHttpHeaders } from 'node:http'
+import type { StoreHeaders } from '../http/transport.ts'
 import {
   headerMetadata,
   isFolderMarker,
@@ -292,7 +292,7 @@ export class Container {
     return status !== 409
   }
 
-  #propertiesOf(headers: IncomingHttpHeaders, sizeBytes: number): BlobProperties {
+  #propertiesOf(headers: StoreHeaders, sizeBytes: number): BlobProperties {
     return propertiesOf(headers, sizeBytes, this.#client.aheadMs)
   }
 
@@ -385,7 +385,7 @@ function hasJust(metadata: Readonly<Record<string, string>>, headers: WriteHeade
   return names.length === Object.keys(found).length && names.every((name) => found[name] === headers[name])
 }
 
-function propertiesOf(headers: IncomingHttpHeaders, sizeBytes: number, aheadMs: number): BlobProperties {
+function propertiesOf(headers: StoreHeaders, sizeBytes: number, aheadMs: number): BlobProperties {
   const metadata = headerMetadata(headers)
   const access = {
     permissions: textOf(headers['x-ms-permissions']),

@@ -1,4 +1,4 @@
-import type { StoreAnswer } from './answer-reader.ts'
+import type { StoreAnswer, StoreHeaders } from './answer-reader.ts'
 import {
   Connection,
   connectionClosed,
@@ -9,7 +9,7 @@ import {
 } from './connection.ts'
 import type { StoreAddress } from './store-address.ts'
 
-export type { StoreAnswer }
+export type { StoreAnswer, StoreHeaders }
 export { isStaleConnection, UnreadableBody } from './connection.ts'
 export type { StoreEndpoint, TransportLimits, WireRequest }
 

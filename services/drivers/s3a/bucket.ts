@@ -1,4 +1,4 @@
-import type { IncomingHttpHeaders } from 'node:http'
+import type { StoreHeaders } from '../http/transport.ts'
 import { isDeepStrictEqual } from 'node:util'
 import type { ListedPrefix, ObjectBucket, StoredObject, What } from '../buckets/objects.ts'
 import { digestNames, type Digests, type FileAttributes, type PartBody } from '../contract/driver.ts'
@@ -31,7 +31,7 @@ import {
 
 /** An object as its headers tell it; its tag is the entity tag. */
 export interface S3Object extends StoredObject {
-  readonly headers: IncomingHttpHeaders
+  readonly headers: StoreHeaders
 }
 
 /** Largest object that one copy at the service can make. */
@@ -437,7 +437,7 @@ function outcomeOf({ status }: { readonly status: number }): CopyOutcome | undef
 }
 
 /** What of an object's headers a copy of it that gets other metadata is given again. */
-function keptHeaders(headers: IncomingHttpHeaders): Record<string, string> {
+function keptHeaders(headers: StoreHeaders): Record<string, string> {
   const kept: Record<string, string> = {}
   for (const name of [
     'content-type',
@@ -457,7 +457,7 @@ function keptHeaders(headers: IncomingHttpHeaders): Record<string, string> {
   return kept
 }
 
-function objectOf(headers: IncomingHttpHeaders, sizeBytes: number, aheadMs: number): S3Object {
+function objectOf(headers: StoreHeaders, sizeBytes: number, aheadMs: number): S3Object {
   const { etag = '' } = headers
   const id = headers['x-amz-version-id']
   const lastModified = headers['last-modified'] ?? ''

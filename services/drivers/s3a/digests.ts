@@ -1,4 +1,4 @@
-import type { IncomingHttpHeaders } from 'node:http'
+import type { StoreHeaders } from '../http/transport.ts'
 import type { Digests, ReadableKind } from '../contract/driver.ts'
 
 /** Digests that the protocol has a name for beside Content-MD5. */
@@ -42,9 +42,9 @@ export const digestsIn = (fields: Readonly<Record<string, string>>): Digests =>
   digestsBy((kind) => fields[elementOf(kind)])
 
 /** The digests of the whole content that the headers of an object tell; undefined for none. */
-export function digestsOf(headers: IncomingHttpHeaders): Digests | undefined {
+export function digestsOf(headers: StoreHeaders): Digests | undefined {
   const isPlain =
-    !String(headers['x-amz-server-side-encryption'] ?? '').startsWith('aws:') &&
+    !(headers['x-amz-server-side-encryption'] ?? '').startsWith('aws:') &&
     headers['x-amz-server-side-encryption-customer-algorithm'] === undefined
   // Of what is encrypted by a key the entity tag is no digest of the content.
   const md5 = isPlain ? md5Of(headers.etag) : undefined
