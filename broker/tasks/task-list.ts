@@ -113,6 +113,10 @@ export const taskList = {
     summary: 'Publishes changes of the lists of failures',
     everyMs: 1_000,
   },
+  'migrations.snapshots': {
+    owner: 'per-migration',
+    summary: 'Makes snapshots of HDFS for live migrations from it, and tells what differs from the last ones',
+  },
   // What was read since is compared or told again after a crash.
   'migrations.feed-positions': {
     owner: 'per-migration',

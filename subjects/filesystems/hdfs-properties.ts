@@ -113,6 +113,19 @@ export const hdfsProperties = {
     means: 'a principal with its realm, such as HTTP/_HOST@EXAMPLE.COM',
     default: '',
   },
+  'gantry.hdfs.changes': {
+    meaning:
+      'How live migrations from the cluster learn of changes: by snapshots of the folder, where there may be any, or by comparing only',
+    values: ['snapshots', 'comparing'],
+    default: 'snapshots',
+  },
+  'gantry.hdfs.snapshot.period': {
+    meaning: 'From one snapshot of a live migration to the next',
+    unit: 'ms',
+    min: 500,
+    max: 3_600_000,
+    default: 5_000,
+  },
 } as const satisfies Properties
 
 /** Properties whose names have that of a nameservice in them, as regular expressions: where the name nodes of it are. */

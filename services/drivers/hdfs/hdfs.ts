@@ -8,6 +8,7 @@ import type { StoreBounds } from '../contract/bounds.ts'
 import type { Side } from '../contract/kind.ts'
 import {
   type Capabilities,
+  type Changes,
   type Continuation,
   type Driver,
   type Entry,
@@ -29,16 +30,18 @@ import {
 import { type PropertyValues, readProperties } from '../contract/properties.ts'
 import { requireAddresses, StoreAddress } from '../http/store-address.ts'
 import { joinPath, nameOf, parentOf, textFromPath } from '../paths/path-text.ts'
+import type { ChangeFeed } from '../feeds/feed.ts'
 import { temporaryName } from '../paths/temporary-names.ts'
 import { clusterAddress } from './address.ts'
 import { HdfsClient, type What } from './client.ts'
-import { Cluster } from './cluster.ts'
+import { absolute, Cluster } from './cluster.ts'
 import { Discards } from './discards.ts'
 import { failed } from './errors.ts'
 import { HostUsers } from './host-users.ts'
 import { identityOf } from './identity.ts'
 import { mayExist, refuseName, requireWritable } from './names.ts'
 import { HdfsFile } from './source-file.ts'
+import { Snapshots, snapshottableAbove } from './snapshots.ts'
 import { attributesOf, entryOf, type FileStatus, versionOf } from './status.ts'
 import { beginUpload, joinParts, readUpload, sweep, writePart, writtenParts } from './upload.ts'
 
@@ -73,6 +76,7 @@ const familyPattern = new RegExp(`^(?:${hdfsPropertyFamilies.join('|')})$`)
 export class HdfsDriver implements Driver {
   readonly capabilities: Capabilities
   readonly leftovers: Leftovers
+  readonly changes?: Changes
   readonly #addresses: readonly StoreAddress[]
   readonly #client: HdfsClient
   readonly #cluster: Cluster
@@ -108,12 +112,14 @@ export class HdfsDriver implements Driver {
       minBackoffMs: property('dfs.http.client.failover.sleep.base.millis'),
       maxBackoffMs: property('dfs.http.client.failover.sleep.max.millis'),
     }
-    this.#client = new HdfsClient(
-      nameNodes,
-      identityOf(options, property),
-      limits,
-      bounds && ((endpoint) => new StoreAddress(endpoint, bounds)),
-    )
+    const newClient = () =>
+      new HdfsClient(
+        nameNodes,
+        identityOf(options, property),
+        limits,
+        bounds && ((endpoint) => new StoreAddress(endpoint, bounds)),
+      )
+    this.#client = newClient()
     this.#cluster = new Cluster(this.#client, {
       replication: property('dfs.replication'),
       verify: property('gantry.hdfs.verify'),
@@ -139,6 +145,8 @@ export class HdfsDriver implements Driver {
       clock: { grainMs, earliestMs, tickMs: 2 * grainMs },
       concurrency,
     }
+    if (side === 'source' && property('gantry.hdfs.changes') === 'snapshots')
+      this.changes = { feed: (folder) => this.#snapshotFeed(folder, newClient()) }
     this.leftovers = {
       sweep: (folder, tag, liveThreads, isOver) =>
         sweep(
@@ -155,6 +163,39 @@ export class HdfsDriver implements Driver {
   #blockBytesFor(sizeBytes: number): number {
     const blocks = Math.max(1, this.#property('dfs.namenode.fs-limits.max-blocks-per-file') * usedBlocks)
     return Math.max(this.#blockBytes, Math.ceil(sizeBytes / blocks / MiB) * MiB)
+  }
+
+  /** @param client of the feed's own, as it outlives this driver */
+  async #snapshotFeed(
+    folder: StorePath,
+    client: HdfsClient,
+  ): Promise<ChangeFeed | { readonly refusal: string }> {
+    const looked = () => `look for folders with snapshots in ${this.#place}`
+    const close = () => client.close()
+    try {
+      const root = await snapshottableAbove(client, folder, looked)
+      if (root === undefined) {
+        await close()
+        const path = absolute(folder)
+        const allow = `hdfs dfsadmin -allowSnapshot ${path}`
+        return {
+          refusal: `there are no snapshots of ${path}: its owner is told of changes once an administrator of the cluster has run "${allow}"`,
+        }
+      }
+      const { SnapshotFeed } = await import('./snapshot-feed.ts')
+      const name = absolute(root)
+      return new SnapshotFeed({
+        snapshots: new Snapshots(client, root, (operation) => this.#what(`${operation} of`, root)),
+        place: `${this.#place} ${absolute(folder)}`,
+        below: folder.subarray(root.length === 0 ? 0 : root.length + 1).toString('latin1'),
+        periodMs: this.#property('gantry.hdfs.snapshot.period'),
+        reason: `differences of snapshots of ${name}`,
+        close,
+      })
+    } catch (error) {
+      await close()
+      throw error
+    }
   }
 
   requirePlace(): void {

@@ -127,6 +127,7 @@ export const running = part({
     'migrations.feed-positions',
     'migrations.rescans',
     'migrations.roots',
+    'migrations.snapshots',
     'migrations.under-way',
   ],
   start: async (needs: RunnerNeeds) => {

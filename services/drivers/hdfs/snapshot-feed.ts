@@ -1,0 +1,183 @@
+import { hash } from 'node:crypto'
+import { momentOf, monotonicMs } from '../../../broker/common/monotonic.ts'
+import { every, type Task } from '../../../broker/tasks/tasks.ts'
+import { storeError } from '../contract/store-error.ts'
+import type { DirtyFolder } from '../feeds/dirty-folders.ts'
+import { type ChangeFeed, type FeedListener, WatchError } from '../feeds/feed.ts'
+import { foldersOf, isRefused, type Snapshots } from './snapshots.ts'
+
+/** Differences that are told and not done, at most: each keeps a snapshot, and a folder has few. */
+const maxUndone = 3
+/** A cluster that cannot be reached is asked again for so long; then the work breaks off, says why, and is begun again. */
+const outageMs = 60_000
+
+export interface SnapshotFeedOptions {
+  readonly snapshots: Snapshots
+  /** Cluster and folder, for the name of the stream. */
+  readonly place: string
+  /** Path of the folder whose changes count, below that of the snapshots, as latin1. */
+  readonly below: string
+  readonly periodMs: number
+  /** In words. */
+  readonly reason: string
+  readonly close: () => Promise<void>
+}
+
+interface Base {
+  readonly name: string
+  /** When it was made (`monotonicMs`). */
+  readonly madeMs: number
+}
+
+interface Undone {
+  readonly base: Base
+  readonly next: Base
+  isDone: boolean
+}
+
+/**
+ * Is told of changes by the differences between snapshots that it makes one after the other. The older one of two goes when
+ * all that they differ in is done.
+ */
+export class SnapshotFeed implements ChangeFeed {
+  readonly detection = 'snapshots'
+  readonly reason: string
+  readonly #options: SnapshotFeedOptions
+  readonly #undone: Undone[] = []
+  #listener: FeedListener | undefined
+  #stream = ''
+  #prefix = ''
+  #count = 0
+  /** The youngest snapshot whose changes are told. */
+  #base: Base | undefined
+  /** The one from which a later feed goes on, as far as it is stored. */
+  #kept: string | undefined
+  #settling: Promise<void> = Promise.resolve()
+  #awaySinceMs: number | undefined
+  #isLooking = false
+  #task: Task | undefined
+
+  constructor(options: SnapshotFeedOptions) {
+    this.#options = options
+    this.reason = options.reason
+  }
+
+  async open(listener: FeedListener, signal: AbortSignal): Promise<boolean> {
+    signal.throwIfAborted()
+    const { snapshots, place, periodMs } = this.#options
+    const { positions } = listener
+    this.#listener = listener
+    this.#stream = `${place} ${positions.reader}`
+    this.#prefix = `gantry-${hash('sha256', this.#stream).slice(0, 16)}-`
+    try {
+      const recalled = await positions.recall(this.#stream)
+      const own = (await snapshots.names()).filter((name) => name.startsWith(this.#prefix))
+      const isThere = recalled !== undefined && own.includes(recalled)
+      // The others are of a process that was killed.
+      for (const name of own) if (name !== recalled) await snapshots.remove(name)
+      this.#base = isThere ? { name: recalled, madeMs: madeMsOf(recalled) } : await this.#make()
+      this.#kept = isThere ? recalled : undefined
+      await this.#keep()
+      signal.throwIfAborted()
+      this.#task = every('migrations.snapshots', () => this.#look(), periodMs)
+      if (isThere) void this.#look()
+      return isThere
+    } catch (error) {
+      await this.close()
+      signal.throwIfAborted()
+      throw endOf(error)
+    }
+  }
+
+  async close(): Promise<void> {
+    this.#task?.stop()
+    this.#listener = undefined
+    await this.#settling.catch(() => undefined)
+    await this.#options.close()
+  }
+
+  async #make(): Promise<Base> {
+    const base = { name: `${this.#prefix}${Date.now()}-${this.#count++}`, madeMs: monotonicMs() }
+    await this.#options.snapshots.create(base.name)
+    return base
+  }
+
+  /** Tells what has changed since the last look. */
+  async #look(): Promise<void> {
+    const base = this.#base
+    const isFull = this.#undone.length >= maxUndone
+    if (base === undefined || this.#listener === undefined || isFull || this.#isLooking) return
+    this.#isLooking = true
+    try {
+      const next = await this.#make()
+      const folders = await this.#differences(base, next)
+      this.#awaySinceMs = undefined
+      if (folders.length === 0) await this.#options.snapshots.remove(next.name)
+      else this.#tell({ base, next, isDone: false }, folders)
+      await this.#keep()
+    } catch (error) {
+      this.#failed(error)
+    } finally {
+      this.#isLooking = false
+    }
+  }
+
+  /** Everything, where the differences cannot be told, as when somebody has removed a snapshot. */
+  async #differences(base: Base, next: Base): Promise<DirtyFolder[]> {
+    try {
+      const found = await this.#options.snapshots.differences(base.name, next.name)
+      return foldersOf(found, this.#options.below, base.madeMs)
+    } catch (error) {
+      if (!isRefused(error)) throw error
+      return [{ folder: '', names: [], trees: [], scope: 'tree', sinceMs: base.madeMs }]
+    }
+  }
+
+  #tell(undone: Undone, folders: readonly DirtyFolder[]): void {
+    this.#base = undone.next
+    this.#undone.push(undone)
+    this.#listener?.changed(folders, () => {
+      undone.isDone = true
+      this.#settling = this.#settling
+        .then(() => this.#settle())
+        .catch((error: unknown) => this.#failed(error))
+    })
+  }
+
+  /** What is done from the oldest on needs its snapshot no longer, once it is stored that a later one is gone on from. */
+  async #settle(): Promise<void> {
+    while (this.#undone[0]?.isDone === true) {
+      const done = this.#undone.shift()
+      await this.#keep()
+      if (done !== undefined) await this.#options.snapshots.remove(done.base.name)
+    }
+  }
+
+  async #keep(): Promise<void> {
+    const positions = this.#listener?.positions
+    const name = (this.#undone[0]?.base ?? this.#base)?.name
+    if (positions?.isComplete !== true || name === undefined || name === this.#kept) return
+    await positions.keep(this.#stream, name)
+    this.#kept = name
+  }
+
+  #failed(error: unknown): void {
+    this.#awaySinceMs ??= monotonicMs()
+    const end = endOf(error)
+    if (!(end instanceof WatchError) && monotonicMs() - this.#awaySinceMs < outageMs) return
+    const listener = this.#listener
+    this.#listener = undefined
+    this.#task?.stop()
+    listener?.ended(end)
+  }
+}
+
+/** Its name says when one was made, in milliseconds since 1970. */
+function madeMsOf(name: string): number {
+  const timeMs = Number(/-(\d+)-\d+$/.exec(name)?.[1])
+  return Number.isNaN(timeMs) ? monotonicMs() : Math.min(momentOf(timeMs), monotonicMs())
+}
+
+/** Where there can be no snapshots, everything is compared from time to time instead. */
+const endOf = (error: unknown): Error =>
+  isRefused(error) ? new WatchError(error.message, true, { cause: error }) : storeError(error)

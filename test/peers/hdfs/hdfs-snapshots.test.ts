@@ -1,0 +1,131 @@
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect } from 'vitest'
+import { LocalDriver } from '../../../services/drivers/local/local.ts'
+import type { HdfsDriver } from '../../../services/drivers/hdfs/hdfs.ts'
+import { settings } from '../../../subjects/access/settings.ts'
+import { filesystems } from '../../../subjects/filesystems/filesystems.ts'
+import { loopback } from '../../../subjects/kit/names.ts'
+import { migrations } from '../../../subjects/migrations/migrations.ts'
+import { type HdfsCluster, hdfsTest, noHdfs, openHdfs, startHdfs } from '../../support/hdfs.ts'
+import { addLocal, createFolder } from '../../support/migrations.ts'
+import { createHome, startTestPlatform, type TestPlatform } from '../../support/platform.ts'
+import { seededRandom } from '../../support/random.ts'
+import { readTree, treeDifferences } from '../../support/store-tree.ts'
+import { StoreWriter } from '../../support/store-writer.ts'
+import { until } from '../../support/until.ts'
+
+const home = createHome()
+let cluster: HdfsCluster
+let platform: TestPlatform
+beforeAll(async () => {
+  if (noHdfs !== undefined) return
+  ;[cluster, platform] = await Promise.all([startHdfs(), startTestPlatform({ home })])
+  await platform.call(settings.put, { storeHosts: [loopback] })
+})
+afterAll(async () => {
+  await platform?.[Symbol.asyncDispose]()
+  await cluster?.[Symbol.asyncDispose]()
+})
+
+const get = (migrationId: string) => platform.call(migrations.get, { migrationId })
+const isLive = (migrationId: string) =>
+  until('it is LIVE', async () => (await get(migrationId)).state === 'LIVE')
+
+const snapshotsOf = async (driver: HdfsDriver, folder: string): Promise<string[]> => {
+  const pages = await Array.fromAsync(
+    driver.list(Buffer.from(`${folder}/.snapshot`), new AbortController().signal),
+  )
+  return pages.flatMap(({ entries }) => entries.map(({ name }) => name.toString()))
+}
+
+hdfsTest(
+  'live by snapshots: all arrives, renamed folders too, and over a restart nothing is compared',
+  async () => {
+    using folder = createFolder('to')
+    const to = new LocalDriver({ fsRoot: folder.to })
+    await using source = openHdfs(cluster.options())
+    const at = (path: string) => Buffer.from(`live/below/${path}`)
+    for (const path of ['live', 'live/below', 'live/below/w']) await source.makeFolder(Buffer.from(path), {})
+    await source.put(at('kept'), Buffer.from('at the source'), {})
+    await cluster.ask('allow-snapshots', '/live')
+    await addLocal(platform, 'snap-to', 'target', folder.to)
+    await platform.call(filesystems['create-hdfs'], {
+      fileSystemId: 'snap-from',
+      role: 'source',
+      ...cluster.options({ 'gantry.hdfs.snapshot.period': '500' }),
+    })
+    const writer = new StoreWriter(source, at('w'), seededRandom(1))
+    const write = async (count: number) => {
+      for (let step = 0; step < count; step++) await writer.step()
+    }
+    await write(15)
+    const migrationId = 'snap'
+    const live = { migrationId, path: '/live/below', source: 'snap-from', target: 'snap-to' }
+    await platform.call(migrations.create, { ...live, scanOnlyMigration: false, autoStart: true })
+    await write(15)
+    await isLive(migrationId)
+    expect(await get(migrationId)).toMatchObject({
+      changeDetection: 'snapshots',
+      changeDetectionReason: 'differences of snapshots of /live',
+    })
+    await source.makeFolder(at('old'), {})
+    for (const name of ['1', '2']) await source.put(at(`old/${name}`), Buffer.from(`file ${name}`), {})
+    await until('it arrives', async () => (await to.stat(Buffer.from('live/below/old/2'))) !== undefined)
+    await source.rename!(at('old'), at('new'))
+    await source.put(at('new/1'), Buffer.from('file x'), {})
+    await write(40)
+    const differences = async () => {
+      const trees = [
+        await readTree(source, Buffer.from('live/below')),
+        await readTree(to, Buffer.from('live/below')),
+      ]
+      return treeDifferences(trees[0]!, trees[1]!)
+    }
+    await until('nothing differs', async () => (await differences()).length === 0)
+    expect((await platform.call(migrations.failures, { migrationId })).failedPaths).toEqual([])
+    // The one from which it goes on, one that is being compared with it, and three that are worked on.
+    expect((await snapshotsOf(source, 'live')).length).toBeLessThanOrEqual(5)
+
+    const kept = join(folder.to, 'live/below/kept')
+    // Only a comparison would find it.
+    writeFileSync(kept, 'something else at the target')
+    await platform[Symbol.asyncDispose]()
+    await write(20)
+    platform = await startTestPlatform({ home })
+    await write(10)
+    await until('all but that arrives', async () =>
+      (await differences()).every((one) => one.includes('kept')),
+    )
+    await isLive(migrationId)
+    expect(readFileSync(kept, 'utf8')).toBe('something else at the target')
+
+    await platform.call(migrations.stop, { migrationId })
+    await until('it is stopped', async () => (await get(migrationId)).state === 'STOPPED')
+    expect((await snapshotsOf(source, 'live')).length).toBeLessThanOrEqual(4)
+  },
+  180_000,
+)
+
+hdfsTest('without snapshots it compares, and says what to run', async () => {
+  using folder = createFolder('to')
+  await using source = openHdfs(cluster.options())
+  await source.makeFolder(Buffer.from('plain'), {})
+  await addLocal(platform, 'plain-to', 'target', folder.to)
+  await platform.call(filesystems['create-hdfs'], {
+    fileSystemId: 'plain-from',
+    role: 'source',
+    ...cluster.options(),
+  })
+  const live = { migrationId: 'plain', path: '/plain', source: 'plain-from', target: 'plain-to' }
+  const compared = { ...live, scanOnlyMigration: false, autoStart: true, comparisonPeriodSeconds: 1 }
+  await platform.call(migrations.create, compared)
+  await isLive('plain')
+  const { changeDetection, changeDetectionReason } = await get('plain')
+  expect(changeDetection).toBe('comparing')
+  expect(changeDetectionReason).toContain('hdfs dfsadmin -allowSnapshot /plain')
+  await source.put(Buffer.from('plain/later'), Buffer.from('later'), {})
+  const to = new LocalDriver({ fsRoot: folder.to })
+  await until('it arrives', async () => (await to.stat(Buffer.from('plain/later'))) !== undefined)
+  await platform.call(migrations.stop, { migrationId: 'plain' })
+})
