@@ -377,7 +377,7 @@ export const filesystemKinds = {
         guide: 'docs/S3.md',
       }),
     },
-    secrets: ['secretKey', 'sessionToken', 'customerKey', 'kafkaPassword'],
+    secrets: ['secretKey', 'sessionToken', 'kafkaPassword', 'customerKey'],
     sent: {
       to: [
         'endpoint',
