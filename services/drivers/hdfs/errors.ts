@@ -18,7 +18,7 @@ const failureOfException: Readonly<Record<string, FailureClass>> = {
   FileNotFoundException: 'gone',
   AccessControlException: 'permission',
   SnapshotAccessControlException: 'permission',
-  SnapshotException: 'permission',
+  SnapshotException: 'unsupported',
   AuthenticationException: 'refused',
   AuthorizationException: 'refused',
   InvalidToken: 'refused',
