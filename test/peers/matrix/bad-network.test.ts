@@ -25,7 +25,7 @@ beforeAll(async () => {
 afterAll(() => platform?.[Symbol.asyncDispose]())
 
 /** Longer than what a server here needs, on half a core too. */
-const timeoutMs = 4_000
+const timeoutMs = 6_000
 /** Each third request or so of a file has one then. */
 const faultyShare = 0.08
 const lateMs = timeoutMs + 500
