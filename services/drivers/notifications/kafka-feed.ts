@@ -5,7 +5,7 @@ import { StoreError } from '../contract/store-error.ts'
 import type { DirtyFolder } from '../feeds/dirty-folders.ts'
 import { type ChangeFeed, type FeedListener, WatchError } from '../feeds/feed.ts'
 import { changesIn, seenAt } from './changed-objects.ts'
-import type { Notice } from './message-queue.ts'
+import { misreadMs, type Notice } from './message-queue.ts'
 
 /** Longest time for a broker to be connected to, and to answer. */
 const connectTimeoutMs = 10_000
@@ -18,8 +18,6 @@ const maxFetchBytes = 4 * 1024 * 1024
 const maxUndone = 20_000
 /** Brokers that cannot be reached are asked again so often. */
 const retries = 3
-/** What nobody understands may be a change: everything is compared, but no more often than this. */
-const misreadMs = 3_600_000
 
 export interface KafkaFeedOptions {
   /** `host:port` of brokers that know the others. */

@@ -46,3 +46,6 @@ export interface Notice {
   /** Milliseconds since 1970. */
   readonly timeMs: number
 }
+
+/** What nobody understands may be a change: everything is compared for it, but no more often than this. */
+export const misreadMs = 3_600_000

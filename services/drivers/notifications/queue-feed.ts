@@ -4,7 +4,13 @@ import { every, type Task } from '../../../broker/tasks/tasks.ts'
 import { type FailureClass, storeError } from '../contract/store-error.ts'
 import { changesIn, seenAt } from './changed-objects.ts'
 import { type ChangeFeed, type FeedListener, WatchError } from '../feeds/feed.ts'
-import type { MessageQueue, Notice, QueueMessage, ReceivedMessage } from './message-queue.ts'
+import {
+  misreadMs,
+  type MessageQueue,
+  type Notice,
+  type QueueMessage,
+  type ReceivedMessage,
+} from './message-queue.ts'
 
 /** Messages that are received and not removed yet, at most: more wait in the queue. SQS hides no more than 120,000. */
 const maxReceived = 20_000
@@ -15,8 +21,6 @@ const outageMs = 60_000
 const retryMs = { first: 250, most: 10_000 } as const
 /** For so long before a queue drops what nobody removed a position is worth nothing. */
 const spareMs = 3_600_000
-/** What nobody understands may be a change: everything is compared, but no more often than this. */
-const misreadMs = 3_600_000
 /**
  * After a start nothing is removed for so long, unless all who were told together before are there again: the others go on
  * where they were only if they are told all that comes from then on.
