@@ -32,7 +32,7 @@ export const exclusions = resource('exclusions', {
   ...ruleContracts('exclusion'),
   list: {
     summary:
-      'All exclusions: those that were made, those that come with a kind of source, and what targets refuse',
+      'All exclusions: those that were made, those of every new migration, those that come with a kind of source, and what targets refuse',
     input: strict({
       scope: Type.Optional(Type.Enum([...exclusionScopes], { description: 'Only these; default: all' })),
       fsType: Type.Optional(

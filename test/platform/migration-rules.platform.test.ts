@@ -11,6 +11,7 @@ import { settings } from '../../subjects/access/settings.ts'
 import { textFromPath } from '../../services/drivers/paths/path-text.ts'
 import { walkTree } from '../support/compare-trees.ts'
 import { addLocal, createFolder, migrate, nextEvent, outcomeOf } from '../support/migrations.ts'
+import { temporaryName } from '../../services/drivers/paths/temporary-names.ts'
 import { startTestPlatform, type TestPlatform } from '../support/platform.ts'
 import { until } from '../support/until.ts'
 
@@ -39,7 +40,8 @@ const filesIn = (root: string): string[] =>
     .filter(({ stat }) => stat.isFile())
     .map(({ path }) => textFromPath(path))
     .toSorted()
-const defaults = ['default-local-snapshots', 'default-local-trash']
+const ofKind = ['default-local-snapshots', 'default-local-trash']
+const defaults = ['default-unfinished-files', ...ofKind]
 const idsOf = (body: unknown): string[] => (body as { id: string }[]).map(({ id }) => id)
 
 test('the existing product’s calls make, list, show and delete exclusions', async () => {
@@ -77,8 +79,15 @@ test('the existing product’s calls make, list, show and delete exclusions', as
     'temporary',
     'young',
   ])
-  expect((await migrator('GET', '/exclusions/global')).body).toEqual([])
-  expect(idsOf((await migrator('GET', '/exclusions/source/local')).body)).toEqual(defaults)
+  expect((await migrator('GET', '/exclusions/global')).body).toMatchObject([
+    {
+      id: 'default-unfinished-files',
+      globalExclusion: true,
+      sourceFsExclusion: false,
+      defaultExclusion: true,
+    },
+  ])
+  expect(idsOf((await migrator('GET', '/exclusions/source/local')).body)).toEqual(ofKind)
   const { body: refused } = await migrator('GET', '/exclusions/target/adls2')
   expect(refused).toContainEqual(
     expect.objectContaining({ fsRestriction: true, id: 'restriction-adls2-names' }),
@@ -133,6 +142,9 @@ test('rules of a migration: given when it is made, and later; default ones can b
   })
   expect(await decisionOf('/.gantry-trash/first/file')).toMatchObject({ by: 'default-local-trash' })
   expect((await decisionOf('/a/.gantry-trash')).by).toBeUndefined()
+  const unfinished = temporaryName('other').toString()
+  expect(await decisionOf(`/a/${unfinished}/part-1`)).toMatchObject({ by: 'default-unfinished-files' })
+  expect((await decisionOf('/a/.gantry')).by).toBeUndefined()
   expect(await decisionOf('/c/4.bin')).toMatchObject({ decision: 'NOT_INCLUDED' })
   expect(await decisionOf('/a/1.csv', '&size=3000000000')).toMatchObject({ decision: 'MIGRATED' })
   expect(await decisionOf('/a/pipe', '&type=other')).toMatchObject({ decision: 'REFUSED' })

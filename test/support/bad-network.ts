@@ -8,7 +8,7 @@ import {
 import { buffer } from 'node:stream/consumers'
 import { setTimeout as delay } from 'node:timers/promises'
 import { listenOnLoopback } from './loopback.ts'
-import { oneOf } from './random.ts'
+import { shuffled } from './random.ts'
 
 /**
  * What is done to a request. `unsent`: the connection breaks before the server has it; `broken`: in the middle of the answer;
@@ -60,6 +60,12 @@ export async function startBadNetwork(
 ): Promise<BadNetwork> {
   const { random, lateMs } = options
   let share = 0
+  /** All of them come, however few requests there are. */
+  let deck: Fault[] = []
+  const nextFault = (): Fault => {
+    if (deck.length === 0) deck = shuffled(random, faults)
+    return deck.pop()!
+  }
   /** Servers that clients are sent on to are behind it as well. */
   const relays = new Map<string, Promise<BadNetwork>>()
   const relayTo = async (other: string) => {
@@ -79,7 +85,7 @@ export async function startBadNetwork(
       response.writeHead(refusal.status, refusal.headers).end(refusal.body)
       return
     }
-    const fault = random() < share ? oneOf(random, faults) : undefined
+    const fault = random() < share ? nextFault() : undefined
     count(fault ?? 'passed')
     if (fault === 'unsent') {
       // Some of it was sent.

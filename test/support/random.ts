@@ -15,3 +15,13 @@ export const randomBelow = (random: () => number, limit: number): number => Math
 /** One of them. */
 export const oneOf = <T>(random: () => number, values: readonly T[]): T =>
   values[randomBelow(random, values.length)]!
+
+/** All of them, in any order. */
+export function shuffled<T>(random: () => number, values: readonly T[]): T[] {
+  const all = [...values]
+  for (let last = all.length - 1; last > 0; last--) {
+    const other = randomBelow(random, last + 1)
+    ;[all[last], all[other]] = [all[other]!, all[last]!]
+  }
+  return all
+}

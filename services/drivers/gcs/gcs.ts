@@ -27,6 +27,7 @@ import { type PropertyValues, readProperties } from '../contract/properties.ts'
 import { requireAddresses, StoreAddress } from '../http/store-address.ts'
 import { lossesOf } from '../contract/metadata-values.ts'
 import { uploadFolder, wholeParts } from '../uploads/part-folders.ts'
+import { UntilDone } from '../uploads/until-done.ts'
 import { joinPath, parentOf } from '../paths/path-text.ts'
 import { metadataOf } from './attributes.ts'
 import { Bucket, type GcsObject, type GcsPage, type ObjectOptions } from './bucket.ts'
@@ -60,6 +61,7 @@ export class GcsDriver extends BucketDriver<GcsObject> implements Driver {
   readonly #client: GcsClient
   readonly #bucket: Bucket
   readonly #property: Property
+  readonly #discards = new UntilDone()
 
   /**
    * Throws GantryError NOT_ACCEPTED for credentials that are not complete and a property that cannot be honoured.
@@ -232,7 +234,7 @@ export class GcsDriver extends BucketDriver<GcsObject> implements Driver {
         const whole = { key, metadata: metadataOf(attributes) }
         await joinParts(this.#bucket, upload, state, parts, whole, what)
       }
-      await discard(this.#bucket, state, what)
+      await this.#discards.do(() => discard(this.#bucket, state, what))
     }
     return lossesOf(attributes)
   }
@@ -260,6 +262,7 @@ export class GcsDriver extends BucketDriver<GcsObject> implements Driver {
   }
 
   async close(): Promise<void> {
+    this.#discards.close()
     this.#client.close()
   }
 }

@@ -24,6 +24,7 @@ import {
   type PartBody,
   type ReadOptions,
   type SourceFile,
+  StoreError,
   type StorePath,
   type Upload,
 } from '../contract/driver.ts'
@@ -32,10 +33,10 @@ import { requireAddresses, StoreAddress } from '../http/store-address.ts'
 import { joinPath, nameOf, parentOf, textFromPath } from '../paths/path-text.ts'
 import type { ChangeFeed } from '../feeds/feed.ts'
 import { temporaryName } from '../paths/temporary-names.ts'
+import { UntilDone } from '../uploads/until-done.ts'
 import { clusterAddress } from './address.ts'
 import { HdfsClient, type What } from './client.ts'
 import { absolute, Cluster } from './cluster.ts'
-import { Discards } from './discards.ts'
 import { failed } from './errors.ts'
 import { HostUsers } from './host-users.ts'
 import { identityOf } from './identity.ts'
@@ -80,7 +81,7 @@ export class HdfsDriver implements Driver {
   readonly #addresses: readonly StoreAddress[]
   readonly #client: HdfsClient
   readonly #cluster: Cluster
-  readonly #discards = new Discards((path, what) => this.#cluster.delete(path, true, what))
+  readonly #discards = new UntilDone()
   readonly #property: PropertyValues<typeof hdfsProperties>
   readonly #users = new HostUsers()
   readonly #isTarget: boolean
@@ -328,7 +329,9 @@ export class HdfsDriver implements Driver {
       await this.#cluster.replace(temporary, path, what)
       return [...lossesOfMode(mode), ...lost]
     } catch (error) {
-      await this.#discards.discard(temporary, what, error)
+      // The cluster may still be working on what got no answer.
+      const isSilent = error instanceof StoreError && error.failure === 'unreachable'
+      await this.#discard(temporary, what, isSilent ? 2 : 1)
       throw error
     }
   }
@@ -444,7 +447,7 @@ export class HdfsDriver implements Driver {
       this.#cluster.noteCreation(whole, what),
     ])
     await this.#cluster.replace(whole, path, what)
-    await this.#discards.discard(folder, what)
+    await this.#discard(folder, what)
     return [...lossesOfMode(mode), ...lost]
   }
 
@@ -455,7 +458,11 @@ export class HdfsDriver implements Driver {
     } catch {
       return
     }
-    await this.#discards.discard(state.folder, this.#what('abort', state.path))
+    await this.#cluster.delete(state.folder, true, this.#what('abort', state.path))
+  }
+
+  #discard(path: StorePath, what: What, times = 1): Promise<void> {
+    return this.#discards.do(() => this.#cluster.delete(path, true, what), times)
   }
 
   locate(path: StorePath): Location {

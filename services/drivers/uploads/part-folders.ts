@@ -116,6 +116,9 @@ export function isLeftBehind(
 ): boolean {
   const construction = constructionOf(name)
   if (construction === undefined) return hasDeadWriter(name, live) ?? ageMs() > abandonedAfterMs
-  const { generation, file } = construction
-  return isOver({ ...(generation !== undefined && { generation }), isOf: (path) => file === digestOf(path) })
+  const { generation = 0, file } = construction
+  const isOf = (path: StorePath) => file === digestOf(path)
+  if (generation > 0) return isOver({ generation, isOf })
+  // Nothing tells whether the single process that writes it lives: it may be on another host.
+  return isOver({ isOf }) && ageMs() > abandonedAfterMs
 }

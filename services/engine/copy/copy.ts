@@ -114,7 +114,7 @@ async function copyInParts(
     return await atTarget(target.commitUpload(upload, count, attributes))
   } catch (error) {
     meter.undo()
-    await target.abortUpload(upload)
+    await run.abandon(upload)
     throw error
   }
 }

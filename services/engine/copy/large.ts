@@ -239,7 +239,8 @@ export async function copyInTurn(run: Run, path: StorePath, counts: Counts): Pro
     add(counts, subtract(all, file))
   } catch (error) {
     meter.undo()
-    await run.target.abortUpload(copy.upload)
+    // Where that fails, the next try goes on with it.
+    await run.target.abortUpload(copy.upload).catch(() => undefined)
     throw error
   }
   return copy.sizeBytes

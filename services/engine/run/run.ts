@@ -12,6 +12,7 @@ import {
   type StoreIdentity,
   type StorePath,
   targetError,
+  type Upload,
 } from '../../drivers/contract/driver.ts'
 import { type Item, localBounds, networkBounds, type ItemBounds } from '../items/items.ts'
 import { type EngineMapping, type SentMapping, targetPath } from './mappings.ts'
@@ -97,6 +98,10 @@ export interface Run {
   readonly stop: Stop
   readonly pace: Pace
   readonly meter: MeterView
+  /**
+   * Removes an upload that nobody goes on with: when the target is back, if need be. Never rejects.
+   */
+  readonly abandon: (upload: Upload) => Promise<void>
   /** Threads of this process that live. Given when leftovers of dead writers are to be looked for. */
   readonly liveThreads: readonly number[] | undefined
 }

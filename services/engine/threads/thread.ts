@@ -1,6 +1,7 @@
 import { parentPort, workerData } from 'node:worker_threads'
-import type { Driver } from '../../drivers/contract/driver.ts'
+import type { Driver, Upload } from '../../drivers/contract/driver.ts'
 import { endDriversJob, startDrivers } from '../../drivers/threads.ts'
+import { UntilDone } from '../../drivers/uploads/until-done.ts'
 import { type ChildBatch, Children } from '../items/children.ts'
 import { Credit } from './credit.ts'
 import { decodeItem } from '../items/item-decode.ts'
@@ -52,6 +53,7 @@ const { bounds } = threadData
 await startDrivers(threadData)
 const drivers = new OpenDrivers(bounds)
 const running = new Map<number, RunningJob>()
+const abandoned = new UntilDone()
 
 port.on('message', (message: ToThread) => {
   switch (message.type) {
@@ -114,7 +116,9 @@ async function work(job: Job, state: RunningJob, source: Driver, target: Driver)
   const pace = new Pace(spec.limits ?? [], stop)
   const meter = new MeterView(spec.meter)
   const stores = { source: asSource(source, spec), target: asTarget(target, spec) }
-  const run: Run = { spec, ...stores, rules, stop, pace, meter, liveThreads }
+  const abandon = (upload: Upload) =>
+    abandoned.do(() => drivers.use(job.spec.target, 'target', (its) => its.abortUpload(upload)))
+  const run: Run = { spec, ...stores, rules, stop, pace, meter, abandon, liveThreads }
   const hand = (batch: Batch) => credit.take(() => sendBatch(id, batch))
   const handChildren = (children: ChildBatch) => hand({ type: 'children', children })
   switch (job.kind) {

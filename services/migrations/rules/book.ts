@@ -4,12 +4,11 @@ import type { RecordJournals } from '../../../broker/state/books/record-journal.
 import { GantryError, isGantryError } from '../../../subjects/kit/errors.ts'
 import type { FilesystemKind } from '../../../subjects/filesystems/kinds.ts'
 import { product } from '../../../subjects/kit/names.ts'
-import { storeKinds } from '../../drivers/index.ts'
 import { maxRules, Rule, type RuleEffect } from '../../../subjects/migrations/model/rules.ts'
 import { maxProgramSizeOfAll, programSizeOf } from '../../engine/patterns/pattern.ts'
 import type { RuleLists } from '../../engine/run/rules.ts'
 import type { MigrationRecord } from '../lifecycle/record.ts'
-import { defaultRule } from './view.ts'
+import { defaultRule, defaultsOf } from './defaults.ts'
 
 /** Rules of one migration together, in characters of JSON: each thread has them, compiled. */
 const maxRulesLength = 4 * 1024 * 1024
@@ -68,7 +67,7 @@ export class RuleBook {
     try {
       for (const rule of rules) {
         if (defaultRule(rule.id) !== undefined)
-          throw new GantryError('ALREADY_EXISTS', `${rule.id} comes with a kind of filesystem`)
+          throw new GantryError('ALREADY_EXISTS', `${rule.id} comes with Gantry`)
         await this.#made[effect].create(rule.id, rule)
         made.push(rule.id)
       }
@@ -83,7 +82,7 @@ export class RuleBook {
     if (effect === 'exclusion' && defaultRule(id) !== undefined) {
       throw new GantryError(
         'NOT_ALLOWED_IN_STATE',
-        `${id} comes with a kind of filesystem; take it from single migrations (exclusions detach)`,
+        `${id} comes with Gantry; take it from single migrations (exclusions detach)`,
       )
     }
     await this.#made[effect].delete(id)
@@ -118,7 +117,7 @@ export class RuleBook {
   }
 
   /**
-   * Ids of the rules that a new migration has: those it is given, then those of the kind of its source.
+   * Ids of the rules that a new migration has: those it is given, then the default ones.
    * @throws GantryError NOT_FOUND, and what `requireFit` throws
    */
   async ofNew(
@@ -126,7 +125,7 @@ export class RuleBook {
     migration: { readonly kind: MigrationRecord['kind']; readonly source: FilesystemKind },
   ): Promise<Required<RuleIds>> {
     const { exclusions = [], inclusions = [], defaultExclusions: hasDefaults = true } = given
-    const defaults = hasDefaults ? storeKinds[migration.source].exclusions.map(({ id }) => id) : []
+    const defaults = hasDefaults ? defaultsOf(migration.source).map(({ id }) => id) : []
     const ids = {
       exclusions: [...new Set([...exclusions, ...defaults])],
       inclusions: [...new Set(inclusions)],

@@ -7,7 +7,7 @@ import { maxPageLength } from '../../../subjects/kit/schemas.ts'
 import type { MigrationRecord } from '../lifecycle/record.ts'
 import { explainer, type RuleDependencies } from './explain.ts'
 import { normalRule, normalRules } from './normal.ts'
-import { defaultViews, restrictionViews, ruleView } from './view.ts'
+import { defaultViews, globalViews, restrictionViews, ruleView } from './view.ts'
 
 type Common = Omit<Handlers<typeof inclusionContracts>, 'list'>
 
@@ -95,6 +95,7 @@ export function exclusionHandlers(dependencies: RuleDependencies): Handlers<type
           : []
       return [
         ...made.map((rule) => ruleView('exclusion', rule)),
+        ...(isAsked('global') ? globalViews() : []),
         ...(isAsked('source') ? defaultViews(fsType) : []),
         ...(isAsked('target') ? restrictionViews(fsType) : []),
       ]

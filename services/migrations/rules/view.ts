@@ -1,19 +1,10 @@
-import { filesystemKinds } from '../../../subjects/filesystems/kinds.ts'
-import { type StoreKind, storeKinds } from '../../drivers/index.ts'
 import {
   bytesOf,
   type Rule,
   type RuleEffect,
   type RuleView,
 } from '../../../subjects/migrations/model/rules.ts'
-
-const kinds: readonly StoreKind[] = Object.values(storeKinds)
-const defaults = new Map(
-  kinds.flatMap(({ exclusions }) => exclusions).map((rule): [string, Rule] => [rule.id, rule]),
-)
-
-/** The default exclusion of this name. */
-export const defaultRule = (id: string): Rule | undefined => defaults.get(id)
+import { globalExclusions, kindsOfType, originOf } from './defaults.ts'
 
 const titles = {
   regex: 'Regex',
@@ -25,15 +16,15 @@ const titles = {
 
 /** A rule as callers see it. @param isWhole with the paths of a list, which may be long */
 export function ruleView(effect: RuleEffect, rule: Rule, isWhole = false): RuleView {
-  const isDefault = defaults.has(rule.id)
+  const origin = originOf(rule.id)
   return {
     id: rule.id,
     description: rule.description ?? '',
     type: `${titles[rule.type]}${effect === 'exclusion' ? 'Exclusion' : 'Inclusion'}`,
     fsRestriction: false,
-    sourceFsExclusion: isDefault,
-    globalExclusion: false,
-    defaultExclusion: isDefault,
+    sourceFsExclusion: origin === 'kind',
+    globalExclusion: origin === 'everywhere',
+    defaultExclusion: origin !== undefined,
     ...fieldsOf(rule, isWhole),
   }
 }
@@ -57,22 +48,18 @@ function fieldsOf(rule: Rule, isWhole: boolean): Partial<RuleView> {
   }
 }
 
-const hasType =
-  (fsType: string | undefined) =>
-  ({ kind }: StoreKind) =>
-    fsType === undefined || filesystemKinds[kind].fsType === fsType
+/** The exclusions of new migrations, whatever their source is. */
+export const globalViews = (): RuleView[] => globalExclusions.map((rule) => ruleView('exclusion', rule))
 
 /** The exclusions that come with kinds of sources. */
 export const defaultViews = (fsType?: string): RuleView[] =>
-  kinds
-    .filter(hasType(fsType))
+  kindsOfType(fsType)
     .flatMap(({ exclusions }) => exclusions)
     .map((rule) => ruleView('exclusion', rule))
 
 /** What kinds of targets cannot hold. */
 export const restrictionViews = (fsType?: string): RuleView[] =>
-  kinds
-    .filter(hasType(fsType))
+  kindsOfType(fsType)
     .flatMap(({ restrictions }) => restrictions)
     .map(({ id, description }) => ({
       id,

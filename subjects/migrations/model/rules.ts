@@ -109,7 +109,10 @@ export const migrationRules = {
   exclusions: Type.Optional(list(ruleId, maxRules)),
   inclusions: Type.Optional(list(ruleId, maxRules)),
   defaultExclusions: Type.Optional(
-    Type.Boolean({ description: 'Whether it has the exclusions of the kind of its source; default true' }),
+    Type.Boolean({
+      description:
+        'Whether it has the default exclusions: those for every migration, and those of the kind of its source; default true',
+    }),
   ),
 }
 
@@ -123,7 +126,7 @@ export const ruleView = (title: string) =>
       description: 'What the store cannot hold: such paths are reported as failures, not left out',
     }),
     sourceFsExclusion: Type.Boolean({ description: 'Comes with the kind of the source' }),
-    globalExclusion: Type.Boolean({ description: 'For every migration; there is none' }),
+    globalExclusion: Type.Boolean({ description: 'For every migration, whatever its source is' }),
     defaultExclusion: Type.Boolean({ description: 'Part of every new migration unless it says otherwise' }),
     patternType: ruleForms.regex.patternType,
     regex: Type.Optional(ruleForms.regex.regex),

@@ -1,8 +1,7 @@
 import { isUtf8 } from 'node:buffer'
 import { afterAll, beforeAll, expect } from 'vitest'
 import { type Driver, nothingLost, StoreError, type StorePath } from '../../../services/drivers/index.ts'
-import { nameOf, textFromPath } from '../../../services/drivers/paths/path-text.ts'
-import { isTemporaryName } from '../../../services/drivers/paths/temporary-names.ts'
+import { textFromPath } from '../../../services/drivers/paths/path-text.ts'
 import { settings } from '../../../subjects/access/settings.ts'
 import { loopback } from '../../../subjects/kit/names.ts'
 import { migrations } from '../../../subjects/migrations/migrations.ts'
@@ -219,7 +218,7 @@ async function between(from: StoreName, to: StoreName, what: string) {
       try {
         const trees = await Promise.all([source!, target!].map((store) => readTree(store, folder)))
         // A change in a folder does not move its marker in a bucket: that would be a request for each file.
-        const [from, to] = trees.map((tree) => withoutOurs(tree))
+        const [from, to] = trees
         return treeDifferences([from!, to!], [source!, target!], 'files')
       } catch (error) {
         // Something went while it was looked at: what is to be there is not.
@@ -233,13 +232,6 @@ async function between(from: StoreName, to: StoreName, what: string) {
     },
   }
 }
-
-/**
- * A file that the test itself had under construction in a source may be copied; at the target it then looks like one that is
- * under construction there, which a migration leaves alone.
- */
-const withoutOurs = (tree: Map<string, Found>): Map<string, Found> =>
-  new Map([...tree].filter(([, { path }]) => !isTemporaryName(nameOf(path))))
 
 const stateOf = async (migrationId: string) => (await platform.call(migrations.get, { migrationId })).state
 

@@ -13,8 +13,10 @@ import {
   type Losses,
   type Page,
   type StorePath,
+  type Upload,
 } from '../../../services/drivers/contract/driver.ts'
 import { LocalDriver } from '../../../services/drivers/local/local.ts'
+import { UntilDone } from '../../../services/drivers/uploads/until-done.ts'
 import { Children, type ChildBatch } from '../../../services/engine/items/children.ts'
 import {
   add,
@@ -33,6 +35,7 @@ import {
   startRegion,
 } from '../../../services/engine/items/items.ts'
 import { lookBeside } from '../../../services/engine/tree/beside.ts'
+import { copyFile } from '../../../services/engine/copy/copy.ts'
 import { beginLarge, commitLarge, copyPart } from '../../../services/engine/copy/large.ts'
 import { boundsOf, directCopy, type Run } from '../../../services/engine/run/run.ts'
 import { Stop } from '../../../services/engine/run/stop.ts'
@@ -41,6 +44,7 @@ import { transfer } from '../../../services/engine/copy/transfer.ts'
 import { failureOf, listAll, pattern } from '../../conformance/driver-store.ts'
 import { compareTrees } from '../../support/compare-trees.ts'
 import { createFolder } from '../../support/migrations.ts'
+import { until } from '../../support/until.ts'
 import { makeTree } from '../../support/tree.ts'
 import { RemoteFolder } from './remote-folder.ts'
 import { createRun, untold } from './runs.ts'
@@ -189,6 +193,30 @@ describe('through the drivers', () => {
       '/folder/ name',
     ])
     expect(counts).toMatchObject({ othersScanned: 4, failures: 4 })
+  })
+
+  test('what is begun in a store that goes away is removed when it is back', async () => {
+    using folder = createFolder('from', 'to')
+    writeFileSync(`${folder.from}/file`, pattern(1_000_000))
+    const target = new RemoteFolder(folder.to, {
+      maxPutBytes: 1_000,
+      parts: { order: 'any', sizeFor: () => 300_000 },
+    })
+    let isAway = true
+    const answer = () => {
+      if (isAway) throw new StoreError('unreachable', 'it is away')
+    }
+    const its = { commit: target.commitUpload.bind(target), abort: target.abortUpload.bind(target) }
+    target.commitUpload = async (...args) => (answer(), its.commit(...args))
+    target.abortUpload = async (upload) => (answer(), its.abort(upload))
+    const untilDone = new UntilDone([1, 1, 1, 1])
+    const abandon = (upload: Upload) => untilDone.do(() => target.abortUpload(upload))
+    const run = createRun(new LocalDriver({ fsRoot: folder.from }), target, { abandon })
+    const losses = copyFile(run, bytes('file'), noCounts())
+    await expect(losses).rejects.toMatchObject({ failure: 'unreachable', message: 'target: it is away' })
+    expect(readdirSync(folder.to)).toHaveLength(2)
+    isAway = false
+    await until('nothing is left', () => readdirSync(folder.to).length === 0)
   })
 
   test('when the store as a whole fails, the files left are put off untried', async () => {

@@ -26,6 +26,7 @@ export function createRun(source: Driver, target: Driver, changes: Partial<Run> 
     stop,
     pace: new Pace([], stop),
     meter: new MeterView(undefined),
+    abandon: (upload) => target.abortUpload(upload),
     liveThreads: undefined,
     ...changes,
   }

@@ -1,0 +1,54 @@
+import { setTimeout as delay } from 'node:timers/promises'
+
+/** Before each further try while a store is away: three quarters of an hour in all. */
+const defaultWaitsMs = [1_000, 4_000, 16_000, ...Array.from({ length: 44 }, () => 60_000)]
+/** An outage leaves no more than what was under way: what is beyond that is found by a sweep. */
+const maxWaiting = 1_000
+
+/**
+ * Removes what is given up, if need be when the store is back: whoever wrote it lives, so that no sweep takes it for a leftover.
+ */
+export class UntilDone {
+  readonly #waitsMs: readonly number[]
+  readonly #end = new AbortController()
+  #waiting = 0
+
+  /** @param waitsMs before each further try */
+  constructor(waitsMs: readonly number[] = defaultWaitsMs) {
+    this.#waitsMs = waitsMs
+  }
+
+  /**
+   * Tries once, and goes on in the background where that fails. Never rejects.
+   * @param times how often it is to succeed
+   */
+  async do(work: () => Promise<unknown>, times = 1): Promise<void> {
+    const missing = times - ((await succeeds(work)) ? 1 : 0)
+    if (missing > 0 && this.#waiting < maxWaiting) void this.#later(work, missing)
+  }
+
+  async #later(work: () => Promise<unknown>, times: number): Promise<void> {
+    this.#waiting++
+    let missing = times
+    try {
+      for (const waitMs of this.#waitsMs) {
+        await delay(waitMs, undefined, { signal: this.#end.signal, ref: false })
+        if ((await succeeds(work)) && --missing === 0) return
+      }
+    } catch {
+      // It was closed.
+    } finally {
+      this.#waiting--
+    }
+  }
+
+  close(): void {
+    this.#end.abort()
+  }
+}
+
+const succeeds = (work: () => Promise<unknown>): Promise<boolean> =>
+  work().then(
+    () => true,
+    () => false,
+  )
