@@ -10,7 +10,7 @@ import { add, noCounts, type Counts, type ItemResult } from '../run/counts.ts'
 import { Descent, groupsOf, type RegionFolder } from '../items/descent.ts'
 import { usualBounds } from '../items/found-below.ts'
 import { isFolder, makeFolder, makeParents } from '../tree/folders.ts'
-import type { Region } from '../items/items.ts'
+import type { Region, Rest } from '../items/items.ts'
 import { isExcluded, judgeFolder } from '../tree/judge.ts'
 import { isKnown } from '../compare/entries.ts'
 import { statedPairs } from '../compare/stated.ts'
@@ -40,6 +40,8 @@ interface Found {
   isLeftOut: boolean
   /** Whether the rest of its listing is another item, which has the last word on it. */
   isHandedOn: boolean
+  /** Where its listing goes on after what was taken of it, where the store can. */
+  rest: Rest | undefined
   /** Of a live migration: what is to be compared, as it changed meanwhile. */
   readonly again: ChangedNames
 }
@@ -75,6 +77,7 @@ export async function scan(
       mayBeThere: true,
       isLeftOut: false,
       isHandedOn: false,
+      rest: undefined,
       again: changed,
     }
     const { counts, refused } = found
@@ -88,6 +91,8 @@ export async function scan(
       // The folder where a scan begins was asked for; any other was there a moment ago.
       const isVanished = storeError(error).failure === 'gone' && (folder.group ?? folder.rest) !== undefined
       if (isVanished) counts.foldersVanished++
+      // What was taken is not taken once more.
+      else if (found.rest !== undefined) handOn(folder, found.rest, children, found)
       else if (await isOwnInTheWay(run, folder, error))
         changed.add(parentOf(folder.path), nameOf(folder.path), true)
       // As an item of its own it is tried again, or given up.
@@ -110,6 +115,12 @@ export async function scan(
 function toFinish({ path, group }: RegionFolder, children: Children): void {
   if (group === undefined) children.finishStart(path)
   else children.finish('alone', group.parent, nameOf(path))
+}
+
+/** Makes an item of what is left of the listing of a folder. */
+function handOn({ path }: RegionFolder, rest: Rest, children: Children, found: Found): void {
+  children.rest(path, rest)
+  found.isHandedOn = true
 }
 
 function retryOf(region: Region, folders: readonly RegionFolder[]): Region {
@@ -197,10 +208,9 @@ async function scanFolder(
         isMade = true
         await make()
       }
-      if (cursor !== undefined && descent.isSpent) {
-        children.rest(folder.path, { cursor, isMade })
-        found.isHandedOn = true
-        return
+      if (cursor !== undefined) {
+        found.rest = { cursor, isMade }
+        if (descent.isSpent) return handOn(folder, found.rest, children, found)
       }
       await children.sendFullBatch()
       if (performance.now() < turnEndsMs) continue

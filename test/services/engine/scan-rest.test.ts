@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import type { Listing, Page, StorePath } from '../../../services/drivers/contract/driver.ts'
+import { type Listing, type Page, StoreError, type StorePath } from '../../../services/drivers/contract/driver.ts'
 import { LocalDriver } from '../../../services/drivers/local/local.ts'
 import { type ChildBatch, Children } from '../../../services/engine/items/children.ts'
 import { decodeItem } from '../../../services/engine/items/item-decode.ts'
@@ -117,4 +117,45 @@ test('a folder of which the rest is to be listed may be gone by then', async () 
     failures: [],
     counts: { foldersVanished: 1 },
   })
+})
+
+test('a listing that fails in the middle goes on where it failed: nothing is taken twice', async () => {
+  using store = new ObjectStoreDouble('bucket')
+  using folder = createFolder('to')
+  await using opened = new AsyncDisposableStack()
+  const source = opened.adopt(new CountingDriver({ store: store.name, bucket: 'bucket' }), (one) =>
+    one.close(),
+  )
+  for (let index = 0; index < files; index++)
+    await source.put(Buffer.from(`large/file ${index}`), Buffer.from('x'), {})
+  const list = source.list.bind(source)
+  let failsAfter = 2
+  source.list = async function* (...args) {
+    for await (const page of list(...args)) {
+      if (failsAfter-- === 0) throw new StoreError('unreachable', 'it is away')
+      yield page
+    }
+  }
+  const run = createRun(source, new LocalDriver({ fsRoot: folder.to }))
+  const counts = noCounts()
+  const found: string[] = []
+  const items: Uint8Array[] = [startRegion()]
+  for (let item = items.shift(); item !== undefined; item = items.shift()) {
+    const region = decodeItem(item)
+    if (region.kind !== 'region') throw new Error('not a region')
+    const send = async ({ regions, transfers }: ChildBatch) => {
+      items.push(...regions)
+      for (const transfer of transfers.map((one) => decodeItem(one)))
+        if (transfer.kind === 'transfer')
+          found.push(...transfer.groups.flatMap((one) => one.files.map((name) => name.toString())))
+    }
+    const result = await scan(run, region, new Children(send, localBounds))
+    expect(result.failures).toEqual([])
+    add(counts, result.counts)
+    if (result.retry !== undefined) items.push(result.retry)
+  }
+  expect(failsAfter).toBeLessThan(0)
+  expect(found).toHaveLength(files)
+  expect(new Set(found).size).toBe(files)
+  expect(counts).toMatchObject({ filesScanned: files, foldersScanned: 2, foldersMigrated: 2 })
 })
