@@ -1,5 +1,10 @@
 import { expect, test } from 'vitest'
-import { type Listing, type Page, StoreError, type StorePath } from '../../../services/drivers/contract/driver.ts'
+import {
+  type Listing,
+  type Page,
+  StoreError,
+  type StorePath,
+} from '../../../services/drivers/contract/driver.ts'
 import { LocalDriver } from '../../../services/drivers/local/local.ts'
 import { type ChildBatch, Children } from '../../../services/engine/items/children.ts'
 import { decodeItem } from '../../../services/engine/items/item-decode.ts'
