@@ -99,8 +99,9 @@ const cases = Object.entries(ends).flatMap(([when, end]) =>
   Object.entries(damages).map(([what, damage]) => ({ name: `${what} ${when}`, end, damage })),
 )
 
+// Side by side: what was asked of a damaged store waits for its answer for seconds.
 for (const { name, end, damage } of cases) {
-  test(`records are what was acknowledged, and the damage is told: ${name}`, async () => {
+  test.concurrent(`records are what was acknowledged, and the damage is told: ${name}`, async () => {
     using store = await createStore()
     await store.run(fill, end)
     damage(store.block())
@@ -129,7 +130,7 @@ const heads: Record<string, { subject: RegExp; at: number }> = {
 }
 
 for (const [what, { subject, at }] of Object.entries(heads)) {
-  test(`a bucket is as it was, and takes changes, with a bit flipped in ${what}`, async () => {
+  test.concurrent(`a bucket is as it was, and takes changes, with a bit flipped in ${what}`, async () => {
     using store = await createStore({ groupOf: ({ n }) => `group ${n % 2}` })
     await store.run(fill, ends['after a stop in order'])
     const block = store.block()

@@ -2,7 +2,6 @@ import { createServer, type IncomingMessage } from 'node:http'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { setTimeout as delay } from 'node:timers/promises'
 import { afterAll, afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { createBounds, type StoreBounds } from '../../../../services/drivers/contract/bounds.ts'
 import { HostPermission } from '../../../../services/drivers/host-credentials/permission.ts'
@@ -157,22 +156,6 @@ describe('the metadata of an instance', () => {
       .catch((error: Error) => error)
     expect(error).toMatchObject({ message: expect.stringMatching(message) })
   })
-
-  test('an answer that drips in is none', async () => {
-    double.interfere = (_asked, response) => {
-      response.writeHead(200)
-      void (async () => {
-        while (!response.destroyed) {
-          response.write('x')
-          await delay(500)
-        }
-      })()
-      return true
-    }
-    await expect(credentialsOf({ identities: instance }).get()).rejects.toMatchObject({
-      failure: 'unreachable',
-    })
-  }, 30_000)
 })
 
 describe('the service beside a container', () => {
