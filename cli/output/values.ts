@@ -97,7 +97,7 @@ async function fetchProperties(
 ): Promise<FieldText> {
   const given = typeof text === 'string' ? [text] : text
   if (!given.some((one) => one.startsWith('@'))) return text
-  const { sitePropertiesIn } = await import('./site-files.ts')
+  const { sitePropertiesIn } = await import('../../config/site-files.ts')
   const patterns = Object.keys(schema.patternProperties ?? {}).map((pattern) => new RegExp(pattern, 'u'))
   const entries = given.flatMap((one): [string, string][] => {
     if (!one.startsWith('@')) {

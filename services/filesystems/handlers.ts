@@ -1,13 +1,19 @@
 import type { Handlers, Output } from '../../subjects/kit/contract.ts'
 import { GantryError, isGantryError, notAccepted } from '../../subjects/kit/errors.ts'
 import { type FilesystemKind, filesystemKinds } from '../../subjects/filesystems/kinds.ts'
-import type { filesystems } from '../../subjects/filesystems/filesystems.ts'
+import {
+  type DiscoverableKind,
+  discoverableKinds,
+  type filesystems,
+  isDiscoverable,
+} from '../../subjects/filesystems/filesystems.ts'
 import type { filesystemsInternal } from '../../subjects/filesystems/internal.ts'
 import { maxPageLength } from '../../subjects/kit/schemas.ts'
 import { StoreError, timeOf } from '../drivers/index.ts'
 import { pathFromText } from '../drivers/paths/path-text.ts'
 import { openSecrets } from '../drivers/contract/secrets.ts'
 import { receivedError } from '../drivers/contract/sent-error.ts'
+import { discoverer, discoveryOf } from './discovery.ts'
 import { checked, checker, creator, updater } from './change.ts'
 import type { FilesystemDependencies } from './dependencies.ts'
 import { type FilesystemRecord, publicFilesystem, type Role, roleOf } from './record.ts'
@@ -29,6 +35,16 @@ export function filesystemHandlers(dependencies: FilesystemDependencies): Handle
   ) as unknown as Pick<
     Handlers<typeof filesystems>,
     `create-${FilesystemKind}` | `update-${FilesystemKind}` | `check-${FilesystemKind}`
+  >
+
+  const perDiscoverable = Object.fromEntries(
+    discoverableKinds.flatMap((kind) => [
+      [`discover-${kind}`, discoverer(kind, dependencies)],
+      [`discovery-${kind}`, () => discoveryOf(kind)],
+    ]),
+  ) as unknown as Pick<
+    Handlers<typeof filesystems>,
+    `discover-${DiscoverableKind}` | `discovery-${DiscoverableKind}`
   >
 
   const find = async (fileSystemId: string, role?: Role): Promise<FilesystemRecord> => {
@@ -57,11 +73,12 @@ export function filesystemHandlers(dependencies: FilesystemDependencies): Handle
 
   return {
     ...perKind,
+    ...perDiscoverable,
     kinds: () =>
       kinds.map((kind) => ({
         fs: filesystemKinds[kind].path,
         fsDescription: filesystemKinds[kind].summary,
-        autoconfigurable: false,
+        autoconfigurable: isDiscoverable(kind),
         multipleSourceAllowed: true,
       })),
     list: async ({ role, verbose, limit = maxPageLength, after }) => {

@@ -29,15 +29,20 @@ export type Role = 'source' | 'target'
 
 export const roleOf = ({ isSource }: FilesystemRecord): Role => (isSource ? 'source' : 'target')
 
+/** Options and properties as text, secrets masked. */
+export function publicProperties({
+  kind,
+  options,
+  otherProperties,
+}: Pick<FilesystemRecord, 'kind' | 'options' | 'otherProperties'>): Record<string, string> {
+  const { additionalProperties, ...own } = maskSecrets(kind, options)
+  const all = { ...otherProperties, ...own, ...(additionalProperties as object | undefined) }
+  return Object.fromEntries(Object.entries(all).map(([name, value]) => [name, String(value)]))
+}
+
 /** The filesystem as callers see it. @param verbose with the defaults of options that were not given */
 export function publicFilesystem(record: FilesystemRecord, verbose = false): Filesystem {
-  const { additionalProperties, ...own } = maskSecrets(record.kind, record.options)
-  const texts = Object.entries({
-    ...record.otherProperties,
-    ...own,
-    ...(additionalProperties as object | undefined),
-  }).map(([name, value]) => [name, String(value)])
-  const properties = Object.fromEntries(texts) as Record<string, string>
+  const properties = publicProperties(record)
   return {
     fileSystemId: record.fileSystemId,
     fsType: filesystemKinds[record.kind].fsType,

@@ -57,6 +57,12 @@ const Health = model('FilesystemHealth', {
   cause: Type.Optional(Text('What is wrong, and what to do')),
 })
 
+const Discovery = model('FilesystemDiscovery', {
+  found: Type.Boolean({ description: 'Whether a store was found' }),
+  message: Text('What was found where, or why nothing was and what to do'),
+  properties: record(Type.String({ maxLength: maxPathLength }), maxOptions, 'Options and properties by name'),
+})
+
 export const FileStatus = model('FileStatus', {
   path: Path('Path in the filesystem; what is not printable is percent-encoded'),
   isDirectory: Type.Boolean(),
@@ -112,6 +118,8 @@ export const removalSeconds = 20
 
 const storeErrors = ['STORE_REFUSED', 'STORE_UNREACHABLE', 'NOT_FOUND'] as const
 
+type DiscoverOf<K extends DiscoverableKind> = ReturnType<typeof discoverOf<K>>
+type DiscoveryOf<K extends DiscoverableKind> = ReturnType<typeof discoveryOf<K>>
 type CheckOf<K extends FilesystemKind> = ReturnType<typeof checkOf<K>>
 type CreateOf<K extends FilesystemKind> = ReturnType<typeof createOf<K>>
 type UpdateOf<K extends FilesystemKind> = ReturnType<typeof updateOf<K>>
@@ -170,6 +178,52 @@ function updateOf<K extends FilesystemKind>(kind: K) {
   } as const satisfies Definition
 }
 
+/** A source whose options are found on the host. */
+function discoverOf<K extends DiscoverableKind>(kind: K) {
+  const { path, summary, options, discovery } = filesystemKinds[kind]
+  const given = Object.fromEntries(
+    Object.entries(options).map(([name, schema]) => [name, Type.Optional(schema)]),
+  )
+  return {
+    summary: `Add ${summary} as a source, found on the host of the platform`,
+    description: `Options that are not given come from ${discovery}; properties that are given go before those that are found. The store is asked first.`,
+    input: strict<TProperties>({
+      fileSystemId: Type.Optional(Name(`Name of the filesystem; default ${discoveredId(kind)}`)),
+      scanOnly,
+      otherProperties,
+      ...given,
+    }) as unknown as TObject<
+      { fileSystemId: Type.TOptional<typeof fileSystemId> } & Pick<
+        typeof placeFields,
+        'scanOnly' | 'otherProperties'
+      > & { [P in keyof OptionsOf<K>]: Type.TOptional<Extract<OptionsOf<K>[P], TSchema>> }
+    >,
+    output: Filesystem,
+    errors: ['ALREADY_EXISTS', 'LIMIT_REACHED', ...storeErrors],
+    audit: { object: 'fileSystemId' },
+    http: [{ method: 'POST', path: `/api/v1/filesystem-discoveries/${path}`, status: 201 }],
+    cli: { example: `gantry filesystems discover-${kind} --user mover` },
+    deadlineMs: storeDeadlineMs,
+  } as const satisfies Definition
+}
+
+function discoveryOf<K extends DiscoverableKind>(kind: K) {
+  const { path, summary, discovery } = filesystemKinds[kind]
+  return {
+    summary: `What the host of the platform says of ${summary}`,
+    description: `It is read from ${discovery}. Nothing is kept of it, and no store is asked.`,
+    input: strict({}),
+    output: Discovery,
+    errors: [],
+    http: [{ method: 'GET', path: `/api/v1/filesystem-discoveries/${path}` }],
+    cli: { failed: { field: 'found', is: false } },
+  } as const satisfies Definition
+}
+
+/** Name of a source that was found and is given none. */
+export const discoveredId = (kind: DiscoverableKind): string =>
+  `auto-discovered-source-${filesystemKinds[kind].path}`
+
 /** Before it is added, and with no name. */
 function checkOf<K extends FilesystemKind>(kind: K) {
   const { path, summary, example, options } = filesystemKinds[kind]
@@ -204,8 +258,25 @@ const perKind = Object.fromEntries(
   [K in FilesystemKind as `check-${K}`]: CheckOf<K>
 }
 
+/** Kinds whose sources are found on the host. */
+export type DiscoverableKind = {
+  [K in FilesystemKind]: (typeof filesystemKinds)[K] extends { readonly discovery: string } ? K : never
+}[FilesystemKind]
+export const isDiscoverable = (kind: FilesystemKind): kind is DiscoverableKind =>
+  'discovery' in filesystemKinds[kind]
+export const discoverableKinds = kinds.filter(isDiscoverable)
+const perDiscoverable = Object.fromEntries(
+  discoverableKinds.flatMap((kind) => [
+    [`discover-${kind}`, discoverOf(kind)],
+    [`discovery-${kind}`, discoveryOf(kind)],
+  ]),
+) as { [K in DiscoverableKind as `discover-${K}`]: DiscoverOf<K> } & {
+  [K in DiscoverableKind as `discovery-${K}`]: DiscoveryOf<K>
+}
+
 export const filesystems = resource('filesystems', {
   ...perKind,
+  ...perDiscoverable,
   kinds: {
     summary: 'The kinds of filesystem that exist',
     input: strict({}),

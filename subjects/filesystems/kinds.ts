@@ -446,6 +446,8 @@ export const filesystemKinds = {
         guide: 'docs/HDFS.md',
       }),
     },
+    /** Where the options of a source are found on the host of the platform. */
+    discovery: 'the configuration of Hadoop (HADOOP_CONF_DIR, or /etc/hadoop/conf)',
     secrets: ['kerberosKeytab'],
     sent: { to: ['defaultFS', 'caCertificate', 'additionalProperties'], secrets: ['kerberosKeytab'] },
     /** Options that have other names on port 18080. */
@@ -553,7 +555,7 @@ export const filesystemKinds = {
 
 export type FilesystemKind = keyof typeof filesystemKinds
 
-const optionSchemas = {
+export const optionSchemas = {
   local: strict(filesystemKinds.local.options),
   'adls2-shared-key': strict(filesystemKinds['adls2-shared-key'].options),
   'adls2-oauth2': strict(filesystemKinds['adls2-oauth2'].options),

@@ -1,9 +1,15 @@
 import { type TSchema, Type } from 'typebox'
 import type { Contract, Output } from '../../../subjects/kit/contract.ts'
 import { fieldsOf } from '../../../subjects/kit/json-schema.ts'
-import { filesystems, kinds, removalSeconds } from '../../../subjects/filesystems/filesystems.ts'
+import {
+  discoverableKinds,
+  discoveredId,
+  filesystems,
+  kinds,
+  removalSeconds,
+} from '../../../subjects/filesystems/filesystems.ts'
 import { type FilesystemKind, filesystemKinds } from '../../../subjects/filesystems/kinds.ts'
-import { AdditionalProperties } from '../../../subjects/kit/schemas.ts'
+import { AdditionalProperties, model, Text } from '../../../subjects/kit/schemas.ts'
 import { WireRefusal } from '../errors.ts'
 import { type Operation, operation, type Warn, type Wire } from '../operation.ts'
 
@@ -171,8 +177,35 @@ const ofRole = ({ role, collection, own, others }: (typeof roles)[number]): Oper
   ]
 }
 
+/** The surface knows one kind that is found on the host, and has no field for it in the paths of what was found. */
+const discoveries = discoverableKinds.flatMap((kind) => {
+  const found = filesystems[`discovery-${kind}`]
+  const create = filesystems[`discover-${kind}`]
+  const { path } = filesystemKinds[kind]
+  return [
+    operation(create, 'POST', `/fs/autodiscover/sources/${path}`, {
+      ...changing(create, kind, 'scanOnly'),
+      bind: { fileSystemId: discoveredId(kind) },
+      status: 201,
+    }),
+    operation(found, 'GET', '/fs/sources/auto-discover-status', {
+      reply: model('AutoDiscoverFSStatus', {
+        message: Text('What was found where, or why nothing was and what to do'),
+        errorCode: Type.Integer({ description: '0: a cluster was found. 1: none was' }),
+      }),
+      response: ({ found: isFound, message }) => ({ message, errorCode: isFound ? 0 : 1 }),
+    }),
+    operation(found, 'GET', '/fs/sources/auto-discover-message', {
+      variant: 'message',
+      reply: Text('What was found where, or why nothing was and what to do'),
+      response: ({ message }) => message,
+    }),
+  ]
+})
+
 export const filesystemOperations = [
   ...roles.flatMap(ofRole),
+  ...discoveries,
   operation(filesystems.kinds, 'GET', '/fs/targets/availableFileSystems'),
   operation(filesystems['health-all'], 'GET', '/fs/health'),
   operation(filesystems.health, 'GET', '/fs/health/{fileSystemId}', { errors }),

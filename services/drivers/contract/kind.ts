@@ -6,6 +6,14 @@ import type { Driver } from './driver.ts'
 /** What a filesystem is opened for: only a target may be given rights that its modes deny (`rights.ts`). */
 export type Side = 'source' | 'target'
 
+/** What the configuration of this host says of a store. Plain data. */
+export interface Discovery<K extends FilesystemKind = FilesystemKind> {
+  /** Of a source; none of them is a secret. */
+  readonly options: Partial<FilesystemOptions<K>>
+  /** What was found where, and what is to be given besides; for people. */
+  readonly message: string
+}
+
 /** A kind of filesystem: all that is known of it beside its options and secrets, which are in `subjects/filesystems/kinds.ts`. */
 export interface StoreKind<K extends FilesystemKind = FilesystemKind> {
   readonly kind: K
@@ -20,6 +28,11 @@ export interface StoreKind<K extends FilesystemKind = FilesystemKind> {
    * @param bounds where filesystems may be; without them nothing is looked at
    */
   open(options: FilesystemOptions<K>, side: Side, bounds: StoreBounds | undefined): Promise<Driver>
+  /**
+   * There for the kinds whose `discovery` in `subjects/filesystems/kinds.ts` says what is read. Throws GantryError NOT_ACCEPTED
+   * with the reason and the fix where nothing is found.
+   */
+  discover?(): Promise<Discovery<K>>
   /** What its drivers share in a thread, if they do. */
   readonly inThreads?: InThreads
 }

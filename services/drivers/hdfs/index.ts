@@ -33,4 +33,5 @@ export const hdfs: StoreKind<'hdfs'> = {
     driver.requirePlace()
     return driver
   },
+  discover: async () => (await import('./discovery.ts')).discoverHdfs(),
 }

@@ -1,6 +1,6 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterAll, beforeAll, expect } from 'vitest'
+import { afterAll, beforeAll, expect, vi } from 'vitest'
 import { settings } from '../../../subjects/access/settings.ts'
 import { filesystems } from '../../../subjects/filesystems/filesystems.ts'
 import { loopback } from '../../../subjects/kit/names.ts'
@@ -11,6 +11,7 @@ import { type HdfsCluster, hdfsTest, noHdfs, openHdfs, startHdfs } from '../../s
 import { addAzurite, addLocal, createFolder, migrate, verify } from '../../support/migrations.ts'
 import { startTestPlatform, type TestPlatform } from '../../support/platform.ts'
 import { changeSample, createSample, isSampleChanged, sampleFiles } from '../../support/sample.ts'
+import { siteFile } from '../../support/site-file.ts'
 import { until } from '../../support/until.ts'
 
 /** A whole platform migrates from and to a real cluster. */
@@ -78,6 +79,38 @@ hdfsTest(
   },
   180_000,
 )
+
+hdfsTest('a source is found by the configuration of the host', async () => {
+  using folder = createFolder('conf')
+  const { defaultFS, user, additionalProperties = {} } = cluster.options()
+  writeFileSync(
+    join(folder.conf, 'core-site.xml'),
+    siteFile({ 'fs.defaultFS': defaultFS, 'io.sort.mb': '1' }),
+  )
+  writeFileSync(join(folder.conf, 'hdfs-site.xml'), siteFile(additionalProperties))
+  vi.stubEnv('HADOOP_CONF_DIR', folder.conf)
+  try {
+    const found = await platform.rest('migrator', 'POST', '/fs/autodiscover/sources/hdfs?scanOnly=false', {
+      body: { user },
+    })
+    expect(found).toMatchObject({
+      status: 201,
+      body: {
+        fileSystemId: 'auto-discovered-source-hdfs',
+        isSource: true,
+        isScanOnly: false,
+        properties: { defaultFS, user, ...additionalProperties },
+      },
+    })
+    const fsId = 'auto-discovered-source-hdfs'
+    expect(await platform.call(filesystems.health, { fileSystemId: fsId })).toMatchObject({ healthy: true })
+    await expect(platform.call(filesystems['discover-hdfs'], { user: user! })).rejects.toMatchObject({
+      code: 'ALREADY_EXISTS',
+    })
+  } finally {
+    vi.unstubAllEnvs()
+  }
+})
 
 hdfsTest('on 18080 as well: created, changed, healthy, and refused where nothing answers', async () => {
   const path = '/fs/targets/hdfs/wire'

@@ -1,4 +1,4 @@
-import { walkXml } from '../../broker/common/xml.ts'
+import { walkXml } from '../broker/common/xml.ts'
 
 /** Properties of a file that a command takes, and how many others it has. */
 export interface SiteProperties {
