@@ -20,9 +20,10 @@ interface Input {
 }
 
 const discovered = <K extends DiscoverableKind>(kind: K) => {
-  const { discover }: StoreKind<K> = storeKinds[kind]
-  if (discover === undefined) throw new Error(`${kind} says that it is found on the host, and is not`)
-  return discover()
+  const its: StoreKind<K> = storeKinds[kind]
+  const found = its.discover?.()
+  if (found === undefined) throw new Error(`${kind} says that it is found on the host, and is not`)
+  return found
 }
 
 /** Makes a source with what the configuration of the host says, and with what is given. */

@@ -119,7 +119,7 @@ export const removalSeconds = 20
 const storeErrors = ['STORE_REFUSED', 'STORE_UNREACHABLE', 'NOT_FOUND'] as const
 
 type DiscoverOf<K extends DiscoverableKind> = ReturnType<typeof discoverOf<K>>
-type DiscoveryOf<K extends DiscoverableKind> = ReturnType<typeof discoveryOf<K>>
+type DiscoveryOf = ReturnType<typeof discoveryOf>
 type CheckOf<K extends FilesystemKind> = ReturnType<typeof checkOf<K>>
 type CreateOf<K extends FilesystemKind> = ReturnType<typeof createOf<K>>
 type UpdateOf<K extends FilesystemKind> = ReturnType<typeof updateOf<K>>
@@ -207,7 +207,7 @@ function discoverOf<K extends DiscoverableKind>(kind: K) {
   } as const satisfies Definition
 }
 
-function discoveryOf<K extends DiscoverableKind>(kind: K) {
+function discoveryOf(kind: DiscoverableKind) {
   const { path, summary, discovery } = filesystemKinds[kind]
   return {
     summary: `What the host of the platform says of ${summary}`,
@@ -271,7 +271,7 @@ const perDiscoverable = Object.fromEntries(
     [`discovery-${kind}`, discoveryOf(kind)],
   ]),
 ) as { [K in DiscoverableKind as `discover-${K}`]: DiscoverOf<K> } & {
-  [K in DiscoverableKind as `discovery-${K}`]: DiscoveryOf<K>
+  [K in DiscoverableKind as `discovery-${K}`]: DiscoveryOf
 }
 
 export const filesystems = resource('filesystems', {

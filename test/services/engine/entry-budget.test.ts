@@ -1,9 +1,9 @@
-import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { Worker } from 'node:worker_threads'
 import { expect, test } from 'vitest'
 import { EntryBudget } from '../../../services/engine/tree/entry-budget.ts'
 import { createFolder } from '../../support/migrations.ts'
+import { fillWithNames } from '../../support/many-files.ts'
 
 const never = new AbortController().signal
 const atOnce = Promise.resolve()
@@ -23,7 +23,7 @@ test(
   async () => {
     using folder = createFolder('many')
     const [count, listings] = [8_000, 16]
-    for (let i = 0; i < count; i++) writeFileSync(join(folder.many, `a file of some length ${i}`), '')
+    fillWithNames(folder.many, count, (index) => `a file of some length ${index}`)
     // All of them together take some 70 MB.
     const worker = new Worker(new URL('./listing-thread.ts', import.meta.url), {
       workerData: { root: join(folder.many, '..'), listings },

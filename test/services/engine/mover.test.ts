@@ -1,4 +1,4 @@
-import { readdirSync, readlinkSync, truncateSync, writeFileSync } from 'node:fs'
+import { readdirSync, readlinkSync, writeFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
 import { maxBatchesUnacknowledged } from '../../../services/engine/threads/credit.ts'
 import { encodeItem, largeFileBytes, startRegion } from '../../../services/engine/items/items.ts'
@@ -8,6 +8,7 @@ import { isGantryError } from '../../../subjects/kit/errors.ts'
 import { createFolder } from '../../support/migrations.ts'
 import { testUnless } from '../../support/unless.ts'
 import { createMove } from './move-folder.ts'
+import { fillWithNames } from '../../support/many-files.ts'
 
 const never = new AbortController().signal
 const MiB = 1024 * 1024
@@ -20,10 +21,7 @@ const reasonOf = (promise: Promise<unknown>): Promise<unknown> =>
 
 /** Makes files that are large, without content: each is an item by itself. */
 function fillFolder(path: string, count: number): void {
-  for (let i = 0; i < count; i++) {
-    writeFileSync(`${path}/${i}`, '')
-    truncateSync(`${path}/${i}`, largeFileBytes + 1)
-  }
+  fillWithNames(path, count, String, largeFileBytes + 1)
 }
 
 describe('a scan', () => {

@@ -9,6 +9,7 @@ import { rawRequest } from '../../support/http.ts'
 import { addLocal, createFolder } from '../../support/migrations.ts'
 import { startTestPlatform, type TestPlatform } from '../../support/platform.ts'
 import { until } from '../../support/until.ts'
+import { fillWithNames } from '../../support/many-files.ts'
 
 const folder = createFolder('from', 'to', 'outside')
 const at = (path: string) => join(folder.to, path)
@@ -124,7 +125,7 @@ describe('where a migration works', () => {
 test('a migration that begins meanwhile ends a removal, and loses nothing of what it brings', async () => {
   const files = 20_000
   mkdirSync(at('many'))
-  for (let n = 0; n < files; n++) writeFileSync(at(`many/${n}`), '')
+  fillWithNames(at('many'), files)
   mkdirSync(join(folder.from, 'many'))
   for (let n = 0; n < 50; n++) writeFileSync(join(folder.from, `many/new ${n}`), 'x')
   const removing = remove('/many', { recursive: true })

@@ -7,6 +7,7 @@ import { Stores } from '../../../services/filesystems/stores.ts'
 import { GantryError } from '../../../subjects/kit/errors.ts'
 import { silentEndpoint } from '../../support/silent-endpoint.ts'
 import { until } from '../../support/until.ts'
+import { fillWithNames } from '../../support/many-files.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'stores-'))
 afterAll(() => rmSync(folder, { recursive: true }))
@@ -91,7 +92,7 @@ test('the first entries of a large folder by their names, and those after', asyn
   const stores = new Stores()
   const large = join(folder, 'many')
   mkdirSync(large)
-  for (let count = 0; count < 8_000; count++) writeFileSync(join(large, `f${count}`), '')
+  fillWithNames(large, 8_000, (index) => `f${index}`)
   const names = async (after: Buffer | undefined) => {
     const entries = await stores.firstEntries(local, Buffer.from('many'), { after, limit: 3 }, ada)
     return entries.map(({ name }) => name.toString())
