@@ -20,6 +20,11 @@ export interface Stores extends AsyncDisposable {
   create(name: string): Promise<FilesystemSpec>
   /** `host:port` of the server; not there where there is none. */
   readonly endpoint?: string
+  /**
+   * Ends the server in the middle of what it does, by kill -9 where it is one that keeps what it has answered for, and starts it
+   * again where it was. Not there where it would have lost all.
+   */
+  restart?(): Promise<void>
 }
 
 /** By names for people. */
@@ -51,10 +56,16 @@ const starts: Readonly<Record<StoreName, () => Promise<Stores>>> = {
     }
   },
   adls2: async () => {
-    const server = await startAzurite()
+    const folder = mkdtempSync(join(tmpdir(), 'gantry-azurite-'))
+    let server = await startAzurite({ folder })
     const { account: accountName, key: sharedKey, endpoint } = server
     return {
       endpoint,
+      // What it has answered for it writes to its files within some seconds.
+      restart: async () => {
+        await server.stop()
+        server = await startAzurite({ folder, key: sharedKey, port: Number(endpoint.split(':')[1]) })
+      },
       create: async (containerName) => {
         await server.createContainer(containerName)
         const additionalProperties = { 'fs.azure.write.request.size': String(MiB) }
@@ -68,7 +79,10 @@ const starts: Readonly<Record<StoreName, () => Promise<Stores>>> = {
         }
         return { kind: 'adls2-shared-key', options }
       },
-      [Symbol.asyncDispose]: () => server[Symbol.asyncDispose](),
+      [Symbol.asyncDispose]: async () => {
+        await server[Symbol.asyncDispose]()
+        rmSync(folder, { recursive: true, force: true })
+      },
     }
   },
   s3a: async () => {
@@ -78,6 +92,10 @@ const starts: Readonly<Record<StoreName, () => Promise<Stores>>> = {
       create: async (name) => {
         server.createBucket(name)
         return { kind: 's3a', options: server.options(name, { 'fs.s3a.multipart.size': String(5 * MiB) }) }
+      },
+      restart: async () => {
+        await server.kill()
+        await server.restart()
       },
       [Symbol.asyncDispose]: () => server[Symbol.asyncDispose](),
     }
@@ -99,6 +117,8 @@ const starts: Readonly<Record<StoreName, () => Promise<Stores>>> = {
     return {
       endpoint: cluster.nameNodes[0]!,
       create: async () => ({ kind: 'hdfs', options: cluster.options() }),
+      // Its processes are one: a data node ends within it, with all that it has under way.
+      restart: async () => void (await cluster.ask('restart-data-nodes')),
       [Symbol.asyncDispose]: () => cluster[Symbol.asyncDispose](),
     }
   },

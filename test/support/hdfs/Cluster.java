@@ -179,6 +179,9 @@ public class Cluster {
       case "stop-data-nodes":
         cluster.shutdownDataNodes();
         return "";
+      case "restart-data-nodes":
+        cluster.restartDataNodes(true);
+        return "";
       case "restart-name-node":
         cluster.restartNameNode(true);
         return "";

@@ -1,0 +1,183 @@
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect } from 'vitest'
+import { settings } from '../../../subjects/access/settings.ts'
+import { loopback } from '../../../subjects/kit/names.ts'
+import { bandwidth } from '../../../subjects/migrations/bandwidth.ts'
+import { migrations } from '../../../subjects/migrations/migrations.ts'
+import type { Driver } from '../../../services/drivers/index.ts'
+import { pattern } from '../../conformance/driver-store.ts'
+import { Victim } from '../../crash/victim.ts'
+import { compareTrees } from '../../support/compare-trees.ts'
+import { addLocal, createFolder, outcomeOf } from '../../support/migrations.ts'
+import { createHome } from '../../support/platform.ts'
+import { readTree } from '../../support/store-tree.ts'
+import { addStore, openStore, startStores, type StoreName, storeNames, whyNo } from '../../support/stores.ts'
+import { testUnless } from '../../support/unless.ts'
+import { until } from '../../support/until.ts'
+
+const folders = 3
+const filesOfFolder = 60
+const files = folders * filesOfFolder + 1
+/** Of several parts in each store. */
+const largeBytes = 12 * 2 ** 20 + 1
+/** So that a migration lasts for the kills. */
+const requestsPerSecond = 60
+/** HDFS keeps whole milliseconds. */
+const grainMs = 1
+
+function fill(root: string): void {
+  mkdirSync(root)
+  writeFileSync(join(root, 'large'), pattern(largeBytes))
+  for (let folder = 0; folder < folders; folder++) {
+    mkdirSync(join(root, `folder ${folder}`))
+    for (let file = 0; file < filesOfFolder; file++)
+      writeFileSync(join(root, `folder ${folder}`, `file ${file}`), pattern(1 + 700 * file, file))
+  }
+}
+
+/** A platform in a process of its own, that is killed and comes back; gone with the scope. */
+async function startVictim() {
+  await using starting = new AsyncDisposableStack()
+  const home = await createHome()
+  starting.defer(() => rmSync(home, { recursive: true, force: true }))
+  const victim = starting.use(new Victim(home))
+  await victim.start()
+  await victim.call(settings.put, { storeHosts: [loopback] })
+  const all = starting.move()
+  return Object.assign(victim, {
+    killAndStart: async () => {
+      await victim.kill()
+      await victim.start()
+    },
+    [Symbol.asyncDispose]: () => all.disposeAsync(),
+  })
+}
+
+type Migrating = Pick<Victim, 'call'>
+const shareOf = async (victim: Migrating, migrationId: string): Promise<number> =>
+  (await victim.call(migrations.progress, { migrationId })).progress.filesMigrated / files
+const isShareThere = (victim: Migrating, migrationId: string, share: number) =>
+  until(`${share * 100} % have arrived`, async () => (await shareOf(victim, migrationId)) > share)
+const isState = (victim: Migrating, migrationId: string, state: string) =>
+  until(`the migration is ${state}`, async () => {
+    const known = await victim.call(migrations.get, { migrationId })
+    return known.state === state
+  })
+
+/** What stands for Cloud Storage has all in memory, and nothing after a restart. */
+const killed = (name: StoreName): string =>
+  name === 'gcs' ? 'the platform is killed' : 'the platform is killed, and the store restarted,'
+
+for (const name of storeNames.filter((one): one is Exclude<StoreName, 'local'> => one !== 'local')) {
+  testUnless(
+    whyNo[name],
+    `${name}: ${killed(name)} in the middle of a migration to it, and of one back: all arrives, once`,
+    async () => {
+      using folder = createFolder('from', 'to')
+      fill(join(folder.from, 'tree'))
+      await using stores = await startStores(name)
+      await using victim = await startVictim()
+      const spec = await stores.create('killed')
+      await addLocal(victim, 'from', 'source', folder.from)
+      await addStore(victim, 'target', 'target', spec)
+      await addStore(victim, 'source', 'source', spec)
+      await addLocal(victim, 'to', 'target', folder.to)
+      await using driver = await openStore(spec, 'target')
+      await victim.call(bandwidth.set, { scope: 'global', requests: requestsPerSecond })
+      for (const [migrationId, source, target] of [
+        ['there', 'from', 'target'],
+        ['back', 'source', 'to'],
+      ] as const) {
+        await victim.call(migrations.create, { migrationId, source, target, path: '/tree', autoStart: true })
+        await isShareThere(victim, migrationId, 0.2)
+        await victim.killAndStart()
+        await isShareThere(victim, migrationId, 0.4)
+        await stores.restart?.()
+        await isShareThere(victim, migrationId, 0.6)
+        await victim.killAndStart()
+        await isState(victim, migrationId, 'COMPLETED')
+        const { progress, failures } = await outcomeOf(victim, migrationId)
+        expect(failures).toEqual([])
+        expect(progress.filesMigrated).toBe(files)
+        expect([...(await readTree(driver, Buffer.from('tree'))).keys()]).toHaveLength(files + folders)
+      }
+      expect(
+        compareTrees(join(folder.from, 'tree'), join(folder.to, 'tree'), undefined, true, grainMs),
+      ).toEqual([])
+    },
+    180_000,
+  )
+
+  testUnless(
+    whyNo[name],
+    `${name}: ${killed(name)} while a live migration from it goes on: what comes, changes and goes is so at the target`,
+    async () => {
+      using folder = createFolder('to')
+      await using stores = await startStores(name)
+      await using victim = await startVictim()
+      const spec = await stores.create('live')
+      await using source = await openStore(spec, 'target')
+      const at = (path: string) => Buffer.from(`live/${path}`)
+      await source.makeFolder(Buffer.from('live'), {})
+      const write = (path: string, text: string) => putAgain(source, at(path), text)
+      for (let file = 0; file < 20; file++) await write(`kept ${file}`, `kept ${file}`)
+      await addStore(victim, 'source', 'source', spec)
+      await addLocal(victim, 'to', 'target', folder.to)
+      const migrationId = 'live'
+      await victim.call(migrations.create, {
+        migrationId,
+        source: 'source',
+        target: 'to',
+        path: '/live',
+        autoStart: true,
+        scanOnlyMigration: false,
+        comparisonPeriodSeconds: 1,
+      })
+      await isState(victim, migrationId, 'LIVE')
+      const expected = new Map(Array.from({ length: 20 }, (_, file) => [`kept ${file}`, `kept ${file}`]))
+      const change = async (round: number) => {
+        await write(`new ${round}`, `new ${round}`)
+        await write('kept 0', `changed in round ${round}`)
+        await source.remove(at(`kept ${round}`))
+        expected.set(`new ${round}`, `new ${round}`)
+        expected.set('kept 0', `changed in round ${round}`)
+        expected.delete(`kept ${round}`)
+      }
+      await change(1)
+      await victim.kill()
+      await change(2)
+      await victim.start()
+      await change(3)
+      await stores.restart?.()
+      await change(4)
+      const now = () => filesIn(join(folder.to, 'live'))
+      await until('all is as at the source', () => isSame(now(), expected)).catch((cause: unknown) => {
+        throw new Error(JSON.stringify([...now()]), { cause })
+      })
+      expect(await victim.call(migrations.get, { migrationId })).toMatchObject({ state: 'LIVE' })
+    },
+    180_000,
+  )
+}
+
+/** Contents of the files of a folder by their names. */
+const filesIn = (folder: string): Map<string, string> =>
+  new Map(
+    (existsSync(folder) ? readdirSync(folder) : []).map((name) => [
+      name,
+      readFileSync(join(folder, name), 'utf8'),
+    ]),
+  )
+
+const isSame = (one: ReadonlyMap<string, string>, other: ReadonlyMap<string, string>): boolean =>
+  one.size === other.size && [...one].every(([name, text]) => other.get(name) === text)
+
+/** A server that has just started may not take all at once. */
+const putAgain = (driver: Driver, path: Buffer, text: string): Promise<unknown> =>
+  until(`${path.toString()} is written`, () =>
+    driver.put(path, Buffer.from(text), {}).then(
+      () => true,
+      () => false,
+    ),
+  )
