@@ -250,8 +250,9 @@ export async function copyInTurn(run: Run, path: StorePath, counts: Counts): Pro
 export function failedLarge(spec: MoveSpec, item: Large, error: unknown): ItemResult {
   const outcome = new Outcome(item.attempt)
   const { failure } = storeError(error)
-  const isTold = failure === 'changed' && spec.live !== undefined
-  if (failure !== 'gone' && !isTold) {
+  const isVanished = failure === 'gone'
+  const isTold = (isVanished || failure === 'changed') && spec.live !== undefined
+  if (!isVanished && !isTold) {
     const path = joinPath(Buffer.from(spec.root), item.path)
     return outcome.result(outcome.failed(path, error) ? item : undefined)
   }

@@ -260,9 +260,11 @@ class Progress {
     this.#run.stop.check()
     const known = storeError(error)
     this.#failed.add(entry.name)
-    const isOvertaken = known.failure === 'changed' && isWatched(this.#run)
+    const isGone = known.failure === 'gone'
+    const isOvertaken = isWatched(this.#run) && (isGone || known.failure === 'changed')
+    // What the target has of what is gone goes now, and not only when that is told.
     if (isOvertaken) this.again(entry.group.folder, entry.name, true)
-    if (known.failure === 'gone' || isOvertaken) {
+    if (isGone || isOvertaken) {
       this.#outcome.counts.filesVanished++
       if (this.#run.spec.live !== undefined) this.#vanished.push(textFromPath(this.pathOf(entry)))
       return
