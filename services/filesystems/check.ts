@@ -79,7 +79,7 @@ async function isReached(driver: Driver, signal: AbortSignal, add: Add): Promise
     await driver.probe(signal)
     add('reach', 'yes')
     add('credentials', 'yes')
-    add('root', 'yes', driver.capabilities.notice)
+    add('root', 'yes', await rootOf(driver, signal))
     checkClock(driver, add)
     return true
   } catch (error) {
@@ -93,6 +93,13 @@ async function isReached(driver: Driver, signal: AbortSignal, add: Add): Promise
     checkClock(driver, add)
     return false
   }
+}
+
+/** What is said of the root. That nobody may ask how files are kept there is nothing that a migration needs. */
+async function rootOf(driver: Driver, signal: AbortSignal): Promise<string | undefined> {
+  const described = await driver.describe?.(signal).catch(() => undefined)
+  const said = [driver.capabilities.notice, described].filter((one) => one !== undefined)
+  return said.length === 0 ? undefined : said.join('; ')
 }
 
 /** Whether what this host signs is of a time that the store takes. */

@@ -61,6 +61,22 @@ export abstract class BucketDriver<O extends StoredObject> {
     return this.#bucket.check(what, { signal, retries: probeRetries, isProbe: true })
   }
 
+  async describe(signal: AbortSignal): Promise<string | undefined> {
+    const what = () => `look at ${this.#store.place}`
+    const { versions, softDeleteSeconds = 0 } = await this.#bucket.keeping(what, signal)
+    const said = [
+      ...(versions
+        ? [
+            'it keeps versions: of each object the latest is migrated, and what is replaced or removed stays as an older one',
+          ]
+        : []),
+      ...(softDeleteSeconds > 0
+        ? [`what is replaced or removed is kept, and billed, for ${softDeleteSeconds} s more (soft delete)`]
+        : []),
+    ]
+    return said.length === 0 ? undefined : said.join('; ')
+  }
+
   async stat(path: StorePath): Promise<Entry | undefined> {
     const what = this.what('stat', path)
     const key = this.#store.keyOf(path)

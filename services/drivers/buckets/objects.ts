@@ -39,9 +39,18 @@ export interface ObjectPage {
 }
 
 /** The calls to one bucket that a driver is made of. All throw StoreErrors; the bucket missing is `gone`. */
+/** What a bucket keeps of objects that are replaced or removed. */
+export interface Keeping {
+  readonly versions: boolean
+  /** Seconds for which they can be restored; 0 for not at all. */
+  readonly softDeleteSeconds?: number
+}
+
 export interface ObjectBucket<O extends StoredObject = StoredObject> {
   /** Resolves when the bucket is there and the key is taken. */
   check(what: What, options?: Pick<Asked, 'signal' | 'retries' | 'isProbe'>): Promise<void>
+  /** What the bucket keeps of objects that are replaced or removed. */
+  keeping(what: What, signal: AbortSignal): Promise<Keeping>
   /** What stands under the very key, undefined when nothing does. */
   properties(key: string, what: What): Promise<O | undefined>
   /** Like `properties`, with the first bytes of the content, at most `bytes`. */

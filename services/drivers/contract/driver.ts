@@ -129,6 +129,12 @@ export interface Driver {
   probe(signal: AbortSignal): Promise<void>
 
   /**
+   * What people should know of how the store keeps files, such as versions or replicas; undefined where it is nothing. Not
+   * there where a store says nothing of it. Throws StoreErrors, also where this may not be asked.
+   */
+  describe?(signal: AbortSignal): Promise<string | undefined>
+
+  /**
    * As the answers so far told; undefined as long as none did. No I/O. Not there where the store has this host's clock, or
    * does not ask for the time.
    */

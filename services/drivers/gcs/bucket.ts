@@ -1,5 +1,12 @@
 import { hash, randomBytes } from 'node:crypto'
-import type { ListedPrefix, ObjectBucket, ObjectPage, StoredObject, What } from '../buckets/objects.ts'
+import type {
+  Keeping,
+  ListedPrefix,
+  ObjectBucket,
+  ObjectPage,
+  StoredObject,
+  What,
+} from '../buckets/objects.ts'
 import { type FileAttributes, type PartBody, piecesOf } from '../contract/driver.ts'
 import { parseJson } from '../http/json.ts'
 import { attributesOf, type Metadata, metadataOf } from './attributes.ts'
@@ -50,6 +57,23 @@ export class Bucket implements ObjectBucket<GcsObject> {
   async check(what: What, options: Pick<GcsRequest, 'signal' | 'retries' | 'isProbe'> = {}): Promise<void> {
     const query = { maxResults: '1', fields: 'kind' }
     await this.#client.request({ method: 'GET', path: ['o'], query, what, ...options })
+  }
+
+  async keeping(what: What, signal: AbortSignal): Promise<Keeping> {
+    const query = { fields: 'kind,versioning,softDeletePolicy' }
+    const { versioning, softDeletePolicy } = await this.#client.json({
+      method: 'GET',
+      path: [],
+      query,
+      what,
+      signal,
+    })
+    const { enabled } = (versioning ?? {}) as { readonly enabled?: unknown }
+    const { retentionDurationSeconds } = (softDeletePolicy ?? {}) as {
+      readonly retentionDurationSeconds?: unknown
+    }
+    const seconds = Number(retentionDurationSeconds ?? 0)
+    return { versions: enabled === true, softDeleteSeconds: Number.isSafeInteger(seconds) ? seconds : 0 }
   }
 
   async properties(key: string, what: What): Promise<GcsObject | undefined> {

@@ -20,6 +20,16 @@ export interface Making {
   readonly verify: string
 }
 
+/** How files in a folder are kept. */
+export interface Kept {
+  /** Such as HOT. */
+  readonly storagePolicy?: string
+  /** Such as RS-6-3-1024k. */
+  readonly erasureCoding?: string
+  readonly isErasureCoded: boolean
+  readonly isEncrypted: boolean
+}
+
 /** A path as HDFS has it. */
 export const absolute = (path: StorePath): string => `/${path.toString('utf8')}`
 
@@ -40,6 +50,28 @@ export class Cluster {
   constructor(client: HdfsClient, making: Making) {
     this.#client = client
     this.#making = making
+  }
+
+  /** How files in the root are kept, by the words of the cluster. */
+  async kept(what: What, signal: AbortSignal): Promise<Kept> {
+    const asked = { method: 'GET', path: Buffer.alloc(0), what, signal } as const
+    const status = await this.#client.request({ ...asked, op: 'GETFILESTATUS' })
+    const its = (name: string) => field(field(status.json, 'FileStatus'), name)
+    const policy = await this.#client.request({
+      ...asked,
+      op: 'GETSTORAGEPOLICY',
+      accept: [...unknownOperation, 'AccessControlException'],
+    })
+    const texts = {
+      storagePolicy: field(field(policy.json, 'BlockStoragePolicy'), 'name'),
+      erasureCoding: its('ecPolicy'),
+    }
+    return {
+      ...(typeof texts.storagePolicy === 'string' && { storagePolicy: texts.storagePolicy }),
+      ...(typeof texts.erasureCoding === 'string' && { erasureCoding: texts.erasureCoding }),
+      isErasureCoded: its('ecBit') === true,
+      isEncrypted: its('encBit') === true,
+    }
   }
 
   /** Undefined where nothing stands. */

@@ -242,6 +242,17 @@ export class HdfsDriver implements Driver {
     return entryOf(status, Buffer.from(status.name), this.#users)
   }
 
+  async describe(signal: AbortSignal): Promise<string | undefined> {
+    const kept = await this.#cluster.kept(() => `look at ${this.#place}`, signal)
+    const { storagePolicy, erasureCoding, isErasureCoded, isEncrypted } = kept
+    const said = [
+      ...(storagePolicy === undefined ? [] : [`storage policy ${storagePolicy}`]),
+      ...(isErasureCoded ? [`erasure coding${erasureCoding === undefined ? '' : ` ${erasureCoding}`}`] : []),
+      ...(isEncrypted ? ['an encryption zone'] : []),
+    ]
+    return said.length === 0 ? undefined : `its root: ${said.join(', ')}`
+  }
+
   async stat(path: StorePath): Promise<Entry | undefined> {
     const status = await this.#status(path, 'stat')
     if (status === undefined) return undefined

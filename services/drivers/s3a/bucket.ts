@@ -1,6 +1,6 @@
 import type { StoreHeaders } from '../http/transport.ts'
 import { isDeepStrictEqual } from 'node:util'
-import type { ListedPrefix, ObjectBucket, StoredObject, What } from '../buckets/objects.ts'
+import type { Keeping, ListedPrefix, ObjectBucket, StoredObject, What } from '../buckets/objects.ts'
 import { digestNames, type Digests, type FileAttributes, type PartBody } from '../contract/driver.ts'
 import { isJoinable, joinedCrc } from '../digests/joined-crc.ts'
 import { attributesOf, hasOwnTime, metadataOf, withoutOwn } from './attributes.ts'
@@ -98,6 +98,11 @@ export class Bucket implements ObjectBucket<S3Object> {
   async check(what: What, options: Pick<S3Request, 'signal' | 'retries' | 'isProbe'> = {}): Promise<void> {
     const query = { 'list-type': '2', 'max-keys': '1' }
     await this.#client.request({ method: 'GET', query, what, ...options })
+  }
+
+  async keeping(what: What, signal: AbortSignal): Promise<Keeping> {
+    const { body } = await this.#client.request({ method: 'GET', query: { versioning: '' }, what, signal })
+    return { versions: readFields(body)['Status'] === 'Enabled' }
   }
 
   /** What stands under the very key, undefined when nothing does. */

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto'
 import { Storage, type Bucket } from '@google-cloud/storage'
 import { afterAll, beforeAll, expect } from 'vitest'
-import { bodyOf, contentOf, failureOf, listAll, pattern } from '../../conformance/driver-store.ts'
+import { bodyOf, contentOf, failureOf, listAll, never, pattern } from '../../conformance/driver-store.ts'
 import { type GcsServer, gcsTest, noGcs, openGcs, startGcs } from '../../support/gcs.ts'
 
 /** Google's own client is the judge of what we write, and writes what we read. */
@@ -130,3 +130,13 @@ gcsTest(
     expect(await failureOf(missing.probe(new AbortController().signal))).toBe('gone')
   },
 )
+
+gcsTest('that a bucket keeps versions is told, of another nothing', async () => {
+  await server.createBucket('kept')
+  const storage = new Storage({ apiEndpoint: server.bareEndpoint, projectId: 'p' })
+  await storage.bucket('kept').setMetadata({ versioning: { enabled: true } })
+  await using kept = openGcs(server.options('kept'))
+  expect(await kept.describe(never)).toMatch(/^it keeps versions: of each object the latest is migrated/)
+  await using plain = openGcs(server.options('clients'))
+  expect(await plain.describe(never)).toBeUndefined()
+})

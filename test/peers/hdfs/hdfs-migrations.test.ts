@@ -80,6 +80,12 @@ hdfsTest(
   180_000,
 )
 
+hdfsTest('a check tells how the cluster keeps what is in it', async () => {
+  const { ok, checks } = await platform.call(filesystems['check-stored'], { fileSystemId: 'lake-target' })
+  expect(ok).toBe(true)
+  expect(checks).toContainEqual({ check: 'root', result: 'yes', detail: 'its root: storage policy HOT' })
+})
+
 hdfsTest('a source is found by the configuration of the host', async () => {
   using folder = createFolder('conf')
   const { defaultFS, user, additionalProperties = {} } = cluster.options()

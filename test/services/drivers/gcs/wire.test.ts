@@ -3,7 +3,7 @@ import { createServer, type RequestListener } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { expect, test } from 'vitest'
 import { GcsDriver } from '../../../../services/drivers/gcs/gcs.ts'
-import { failureOf, listAll } from '../../../conformance/driver-store.ts'
+import { failureOf, listAll, never } from '../../../conformance/driver-store.ts'
 
 /** A driver on a server that answers as it is told; both are gone with the scope. */
 async function against(answer: RequestListener) {
@@ -106,4 +106,14 @@ test('metadata of others that are no attributes are left alone', async () => {
   const timeCreated = '2026-01-02T03:04:05.678Z'
   await using driver = await against(json(200, { ...object, metadata, timeCreated, updated: timeCreated }))
   expect(await driver.attributesOf(at)).toEqual({ modifiedMs: Date.parse(timeCreated) })
+})
+
+test('how long a bucket keeps what is removed is told', async () => {
+  const softDeletePolicy = { retentionDurationSeconds: '604800' }
+  await using driver = await against(json(200, { kind: 'storage#bucket', softDeletePolicy }))
+  expect(await driver.describe(never)).toMatch(/is kept, and billed, for 604800 s more \(soft delete\)/)
+  await using other = await against(
+    json(200, { kind: 'storage#bucket', softDeletePolicy: 'long', versioning: 7 }),
+  )
+  expect(await other.describe(never)).toBeUndefined()
 })

@@ -174,3 +174,15 @@ test('a cluster without pages is listed at once, and gone on with after a name',
   expect(await list()).toEqual(names)
   expect(await list('a')).toEqual(['b', 'c'])
 })
+
+test('how a root is kept is told, also by clusters that know no storage policies', async () => {
+  const root = { ...status, type: 'DIRECTORY', ecBit: true, ecPolicy: 'RS-6-3-1024k', encBit: true }
+  await using service = await startService((_request, response, url) =>
+    url.searchParams.get('op') === 'GETFILESTATUS'
+      ? json(response, 200, { FileStatus: root })
+      : failed(response, 400, 'IllegalArgumentException'),
+  )
+  expect(await service.driver.describe(never)).toBe(
+    'its root: erasure coding RS-6-3-1024k, an encryption zone',
+  )
+})
