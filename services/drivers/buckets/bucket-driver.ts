@@ -4,11 +4,13 @@ import {
   type Losses,
   nothingLost,
   type ReadOptions,
+  type StoreCopy,
   type StorePath,
 } from '../contract/driver.ts'
 import type { Location } from '../contract/location.ts'
 import type { Failures } from '../http/failures.ts'
 import { nameOf, textFromPath } from '../paths/path-text.ts'
+import { BucketPlace, type CopyTarget } from './copies.ts'
 import { FolderNames } from './folder-names.ts'
 import { ObjectFile } from './object-file.ts'
 import type { ObjectBucket, StoredObject, What } from './objects.ts'
@@ -49,11 +51,39 @@ export abstract class BucketDriver<O extends StoredObject> {
   readonly #store: BucketStore<O>
   readonly #bucket: ObjectBucket<O>
   readonly #folders: FolderNames
+  /** By the place that they are from, which lives as long as its driver. */
+  readonly #copies = new WeakMap<object, StoreCopy>()
 
   constructor(store: BucketStore<O>) {
     this.#store = store
     this.#bucket = store.bucket
     this.#folders = new FolderNames(store.bucket)
+  }
+
+  /**
+   * What copies at the service from a bucket to this one; undefined where that is not one of the same service and access.
+   * @param direct of the driver of that bucket
+   * @param own this one's
+   */
+  protected copiesFrom<B extends ObjectBucket>(
+    direct: object | undefined,
+    own: BucketPlace<B>,
+    make: (from: B, to: CopyTarget<B>) => StoreCopy,
+  ): StoreCopy | undefined {
+    if (!(direct instanceof BucketPlace) || direct.access !== own.access) return undefined
+    const known = this.#copies.get(direct)
+    if (known !== undefined) return known
+    const copy = make((direct as BucketPlace<B>).bucket, {
+      bucket: own.bucket,
+      what: (operation, path) => this.what(operation, path),
+      writableKey: async (path, what) => {
+        const key = this.writableKey(path, what)
+        await this.refuseFolder(key, what)
+        return key
+      },
+    })
+    this.#copies.set(direct, copy)
+    return copy
   }
 
   probe(signal: AbortSignal): Promise<void> {

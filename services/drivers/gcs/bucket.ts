@@ -1,4 +1,5 @@
 import { hash, randomBytes } from 'node:crypto'
+import type { CopyOutcome } from '../buckets/copies.ts'
 import type {
   Keeping,
   ListedPrefix,
@@ -8,10 +9,9 @@ import type {
   What,
 } from '../buckets/objects.ts'
 import { type FileAttributes, type PartBody, piecesOf } from '../contract/driver.ts'
-import { parseJson } from '../http/json.ts'
 import { attributesOf, type Metadata, metadataOf } from './attributes.ts'
 import type { Sent } from './authorized-transport.ts'
-import type { GcsClient, GcsRequest } from './client.ts'
+import { type GcsClient, type GcsRequest, readJson } from './client.ts'
 import { crcOf, crcText } from '../digests/crc32c.ts'
 import { answerError, failed, isOfBucket } from './errors.ts'
 
@@ -262,6 +262,59 @@ export class Bucket implements ObjectBucket<GcsObject> {
     throw answerError(what(), answer)
   }
 
+  /**
+   * Copies an object to another bucket of the same access, or to this one, at the service: where both are kept in the same way
+   * no byte is copied. Gives the copy.
+   */
+  async rewrite(
+    key: string,
+    { tag }: Pick<GcsObject, 'tag'>,
+    to: Bucket,
+    toKey: string,
+    metadata: Metadata,
+    what: What,
+  ): Promise<GcsObject | CopyOutcome> {
+    const { kmsKey } = to.#options.making
+    const body = Buffer.from(JSON.stringify(to.#resource(metadata)))
+    const headers = {
+      ...to.#options.content,
+      ...Object.fromEntries(
+        Object.entries(this.#options.content).map(([name, value]) => [
+          name.replace('x-goog-encryption-', 'x-goog-copy-source-encryption-'),
+          value,
+        ]),
+      ),
+      'content-type': 'application/json',
+    }
+    for (let token = '', copied = -1; ;) {
+      const answer = await this.#client.request({
+        method: 'POST',
+        path: ['o', key, 'rewriteTo', 'b', to.#client.bucket, 'o', toKey],
+        query: {
+          sourceGeneration: tag,
+          ifSourceGenerationMatch: tag,
+          fields: `kind,done,rewriteToken,totalBytesRewritten,resource(${objectFields})`,
+          ...(token !== '' && { rewriteToken: token }),
+          ...(kmsKey !== undefined && { destinationKmsKeyName: kmsKey }),
+        },
+        headers,
+        body: () => ({ sizeBytes: body.length, content: body }),
+        what,
+        accept: rewriteRefusals,
+      })
+      if (answer.status === 412) return 'changed'
+      if (answer.status === 404 && !isOfBucket(answer)) return 'gone'
+      if (answer.status >= 300) return 'refused'
+      const { done, rewriteToken, totalBytesRewritten, resource } = readJson(answer.body, what)
+      if (done === true) return readObject(resource, this.#client.aheadMs, what)
+      const sofar = Number(totalBytesRewritten)
+      if (typeof rewriteToken !== 'string' || !(sofar > copied))
+        throw failed('io', what(), 'the service copies and gets no further')
+      token = rewriteToken
+      copied = sofar
+    }
+  }
+
   /** Makes an object of the contents of these, one after another. Throws `changed` where one is of another generation. */
   async join(
     key: string,
@@ -292,6 +345,9 @@ export class Bucket implements ObjectBucket<GcsObject> {
     return objectIn(answer.body, this.#client.aheadMs, what)
   }
 }
+
+/** Whatever the reason: the content is sent then, and what is wrong shows there. */
+const rewriteRefusals = [400, 403, 404, 405, 412, 501]
 
 /** The body of an upload with metadata (multipart/related): JSON, then the content. */
 class Frame {
@@ -343,15 +399,8 @@ async function* piecesAround(
 const isTexts = (value: unknown): value is readonly string[] =>
   Array.isArray(value) && value.every((one) => typeof one === 'string')
 
-function objectIn(body: Buffer, aheadMs: number, what: What): GcsObject {
-  let json: unknown
-  try {
-    json = parseJson(body)
-  } catch (cause) {
-    throw failed('io', what(), 'the answer is not the JSON that Cloud Storage sends', { cause })
-  }
-  return readObject(json, aheadMs, what)
-}
+const objectIn = (body: Buffer, aheadMs: number, what: What): GcsObject =>
+  readObject(readJson(body, what), aheadMs, what)
 
 /** Throws `io` where it is no object. */
 function readObject(json: unknown, aheadMs: number, what: What): GcsObject {

@@ -25,7 +25,7 @@ export interface GcsRequest extends Asked {
 /** Requests to one bucket by the JSON API: with a token, retried, errors classified. */
 export class GcsClient {
   readonly #transport: AuthorizedTransport
-  readonly #bucket: string
+  readonly bucket: string
   readonly #always: Readonly<Record<string, string>>
   readonly #retry: RetryLimits
   readonly #service: Service<GcsAnswer>
@@ -39,7 +39,7 @@ export class GcsClient {
     always: Readonly<Record<string, string>>,
     address?: StoreAddress,
   ) {
-    this.#bucket = bucket
+    this.bucket = bucket
     this.#always = always
     this.#transport = new AuthorizedTransport(endpoint, tokens, limits, address)
     this.#retry = limits
@@ -72,7 +72,7 @@ export class GcsClient {
   }
 
   async #exchange({ method, path, isUpload = false, query, headers, body, into, signal }: GcsRequest) {
-    const segments = [this.#bucket, ...path].map(encodeURIComponent).join('/')
+    const segments = [this.bucket, ...path].map(encodeURIComponent).join('/')
     const parameters = new URLSearchParams({ ...query, ...this.#always }).toString()
     const target = `${isUpload ? '/upload' : ''}/storage/v1/b/${segments}?${parameters}`
     // Objects that are stored compressed are not to be unpacked on the way.
@@ -102,7 +102,8 @@ function withError(answer: GcsAnswer): GcsAnswer {
 
 const maxMessageLength = 500
 
-function readJson(body: Buffer, what: () => string): Readonly<Record<string, unknown>> {
+/** The JSON of an object. Throws `io` for anything else. */
+export function readJson(body: Buffer, what: () => string): Readonly<Record<string, unknown>> {
   try {
     const json = parseJson(body)
     if (typeof json === 'object' && json !== null) return json as Readonly<Record<string, unknown>>

@@ -20,6 +20,7 @@ import {
   type NewFile,
   type Page,
   type PartBody,
+  type StoreCopy,
   type StorePath,
   type Upload,
 } from '../contract/driver.ts'
@@ -30,12 +31,14 @@ import { uploadFolder, wholeParts } from '../uploads/part-folders.ts'
 import { UntilDone } from '../uploads/until-done.ts'
 import { joinPath, parentOf } from '../paths/path-text.ts'
 import { metadataOf } from './attributes.ts'
+import { accessBy, BucketPlace } from '../buckets/copies.ts'
 import { Bucket, type GcsObject, type GcsPage, type ObjectOptions } from './bucket.ts'
 import { GcsClient } from './client.ts'
 import { credentialsOf } from './credentials.ts'
 import { gcsEndpoint, isOfGoogle } from './endpoint.ts'
 import { failed } from './errors.ts'
 import { keyOf, refuseName } from './names.ts'
+import { GcsCopy } from './store-copy.ts'
 import { subscriptionAt, subscriptionChanges } from './subscription-changes.ts'
 import { discard, joinParts, partBytes, partsOf, readUpload, sweep, tokenOf, writePart } from './upload.ts'
 
@@ -55,6 +58,7 @@ const tickMs = 2
 export class GcsDriver extends BucketDriver<GcsObject> implements Driver {
   readonly capabilities: Capabilities
   readonly leftovers: Leftovers
+  readonly direct: BucketPlace<Bucket>
   readonly changes?: Changes
   readonly #addresses: readonly { readonly address: StoreAddress; readonly field: string }[]
   readonly #requireCredentials: (() => void) | undefined
@@ -102,6 +106,7 @@ export class GcsDriver extends BucketDriver<GcsObject> implements Driver {
       one.address === undefined ? [] : [{ address: one.address, field: one.field }],
     )
     if (queue !== undefined) this.changes = subscriptionChanges(options, queue, tokens, limits)
+    this.direct = new BucketPlace(bucket, accessOf(options))
     this.#requireCredentials = requireCredentials
     this.#client = client
     this.#bucket = bucket
@@ -190,6 +195,10 @@ export class GcsDriver extends BucketDriver<GcsObject> implements Driver {
     return entries
   }
 
+  copyWithin({ direct }: Driver): StoreCopy | undefined {
+    return this.copiesFrom(direct, this.direct, (from, to) => new GcsCopy(from, to))
+  }
+
   async beginUpload(path: StorePath, file: NewFile, continuation?: Continuation): Promise<Upload> {
     const what = this.what('begin upload', path)
     const key = this.writableKey(path, what)
@@ -266,6 +275,20 @@ export class GcsDriver extends BucketDriver<GcsObject> implements Driver {
     this.#client.close()
   }
 }
+
+/** What says where a bucket is and who asks for it. */
+const accessOf = ({
+  bucketName: _bucket,
+  customerKey: _key,
+  pubSubSubscription: _subscription,
+  pubSubEndpoint: _pubSub,
+  additionalProperties,
+  ...others
+}: Options): string => accessBy('Cloud Storage', others, additionalProperties, ofObjects)
+
+/** Properties that say how objects are read and written, and by how many requests: two buckets may differ in them. */
+const ofObjects =
+  /^(?:fs\.gs\.(?:http|inputstream|list|outputstream)\.|gantry\.gcs\.(?:connections|kms|retry|storage)\b)/
 
 /** Throws GantryError NOT_ACCEPTED for what does not go together. */
 function objectOptionsOf({ customerKey }: Options, property: Property): ObjectOptions {

@@ -1,5 +1,6 @@
 import type { StoreHeaders } from '../http/transport.ts'
 import { isDeepStrictEqual } from 'node:util'
+import type { CopyOutcome } from '../buckets/copies.ts'
 import type { Keeping, ListedPrefix, ObjectBucket, StoredObject, What } from '../buckets/objects.ts'
 import { digestNames, type Digests, type FileAttributes, type PartBody } from '../contract/driver.ts'
 import { isJoinable, joinedCrc } from '../digests/joined-crc.ts'
@@ -59,9 +60,6 @@ export interface CopySource {
   /** See `BucketHeaders`, those of its bucket. */
   readonly copied: Readonly<Record<string, string>>
 }
-
-/** What came of a copy at the service: `refused`, whatever the reason, means that nothing was copied. */
-export type CopyOutcome = 'gone' | 'changed' | 'refused'
 
 /** The parts of an upload. */
 export type UploadParts = Pick<PartsPage, 'parts' | 'isOfWhole'>

@@ -20,6 +20,7 @@ import {
   type NewFile,
   type Page,
   type PartBody,
+  type StoreCopy,
   type StorePath,
   type Upload,
 } from '../contract/driver.ts'
@@ -40,7 +41,8 @@ import { queueName, type SqsOptions, SqsQueue } from './sqs-queue.ts'
 import { keyOf, refuseFolders, refuseName } from './names.ts'
 import { checkedParts } from './parts.ts'
 import type { Provider } from './providers.ts'
-import { S3Copy, S3Place } from './store-copy.ts'
+import { accessBy, BucketPlace } from '../buckets/copies.ts'
+import { S3Copy } from './store-copy.ts'
 import { beginUpload, partBytes, readUpload, sweepUploads, wholeParts } from './upload.ts'
 import type { ListPage } from './xml.ts'
 
@@ -65,11 +67,10 @@ export class S3Driver extends BucketDriver<S3Object> implements Driver {
   readonly #bucket: Bucket
   readonly #property: Property
   readonly leftovers: Leftovers
-  readonly direct: S3Place
+  readonly direct: BucketPlace<Bucket>
   readonly changes?: Changes
   readonly #queue: SqsOptions | undefined
   readonly #requireTopic: (() => void) | undefined
-  readonly #copies = new WeakMap<S3Place, S3Copy>()
 
   /**
    * Throws GantryError NOT_ACCEPTED for credentials that are not complete and a property that cannot be honoured.
@@ -138,7 +139,7 @@ export class S3Driver extends BucketDriver<S3Object> implements Driver {
     this.#client = client
     this.#bucket = bucket
     this.#property = property
-    this.direct = new S3Place(bucket, accessOf(options, endpoint))
+    this.direct = new BucketPlace(bucket, accessOf(options, endpoint))
     this.leftovers = {
       sweep: (folder, tag, _liveThreads, isOver) =>
         sweepUploads(bucket, folder, tag, isOver, this.what('look for leftovers in', folder)),
@@ -244,21 +245,8 @@ export class S3Driver extends BucketDriver<S3Object> implements Driver {
   }
 
   /** Between buckets of the same service whose requests have the same credentials. */
-  copyWithin({ direct }: Driver): S3Copy | undefined {
-    if (!(direct instanceof S3Place) || direct.access !== this.direct.access) return undefined
-    const known = this.#copies.get(direct)
-    if (known !== undefined) return known
-    const copy = new S3Copy(direct.bucket, {
-      bucket: this.#bucket,
-      what: (operation, path) => this.what(operation, path),
-      writableKey: async (path, what) => {
-        const key = this.writableKey(path, what)
-        await this.refuseFolder(key, what)
-        return key
-      },
-    })
-    this.#copies.set(direct, copy)
-    return copy
+  copyWithin({ direct }: Driver): StoreCopy | undefined {
+    return this.copiesFrom(direct, this.direct, (from, to) => new S3Copy(from, to))
   }
 
   async beginUpload(path: StorePath, file: NewFile, continuation?: Continuation): Promise<Upload> {
@@ -391,16 +379,12 @@ function accessOf(
     topic: _topic,
     kafkaUser: _user,
     kafkaPassword: _password,
-    additionalProperties = {},
+    additionalProperties,
     ...others
   }: Options,
   { secure }: BucketEndpoint,
 ): string {
-  const properties = Object.entries(additionalProperties).filter(([name]) => !ofObjects.test(name))
-  const sorted = [...Object.entries(others), ...properties].toSorted(([one], [other]) =>
-    one < other ? -1 : 1,
-  )
-  return hash('sha256', JSON.stringify([secure, ...sorted]))
+  return accessBy(`S3 ${secure}`, others, additionalProperties, ofObjects)
 }
 
 /** Properties that say how objects are read and written, and by how many requests: two buckets may differ in them. */

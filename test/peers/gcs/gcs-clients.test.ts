@@ -140,3 +140,15 @@ gcsTest('that a bucket keeps versions is told, of another nothing', async () => 
   await using plain = openGcs(server.options('clients'))
   expect(await plain.describe(never)).toBeUndefined()
 })
+
+gcsTest('files are copied at the service from bucket to bucket', async () => {
+  await server.createBucket('copies')
+  await using from = openGcs(server.options('clients'))
+  await using to = openGcs(server.options('copies'))
+  const bytes = pattern(300_000)
+  await from.put(at('copied/a file'), bytes, attributes)
+  const copy = to.copyWithin(from)
+  expect(await copy?.file(await from.open(at('copied/a file')), at('there/a file'), attributes)).toEqual([])
+  expect((await contentOf(to, at('there/a file'))).equals(bytes)).toBe(true)
+  expect(await to.attributesOf(at('there/a file'))).toMatchObject(attributes)
+})
