@@ -365,6 +365,12 @@ export const filesystemKinds = {
       kafkaPassword: Type.Optional(
         Type.String({ minLength: 1, maxLength: 1_000, description: 'Password of kafkaUser' }),
       ),
+      bucketNotifications: Type.Optional(
+        Type.Boolean({
+          description:
+            'Whether the service itself tells live migrations of changes while they listen (ListenBucketNotification of MinIO and its likes); default false. In place of sqsQueue and bootstrapServers',
+        }),
+      ),
       customerKey: Type.Optional(
         Type.String({
           ...form('^[A-Za-z0-9+/]{43}=$', '32 bytes in base64'),

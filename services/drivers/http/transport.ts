@@ -65,17 +65,21 @@ export class Transport {
       free.destroy()
     }
     if (this.#connections.size >= this.#limits.connections) return undefined
+    const generation = this.#generation
     const connection = new Connection(
       this.#endpoint,
       this.#limits,
       {
         lookup: this.#address?.lookup,
         session: this.#session,
-        onSession: (session) => (this.#session = session),
+        onSession: (session) => {
+          // One of a host that was left may come late.
+          if (generation === this.#generation) this.#session = session
+        },
       },
       (released) => this.#released(released),
     )
-    this.#connections.set(connection, this.#generation)
+    this.#connections.set(connection, generation)
     return connection
   }
 

@@ -36,6 +36,17 @@ export interface S3Request extends Asked {
   readonly accept?: readonly number[]
 }
 
+interface Unsigned {
+  readonly method: S3Request['method']
+  readonly key?: string | undefined
+  /** Those of one name in the order of their values. */
+  readonly query: readonly (readonly [name: string, value: string])[]
+  readonly headers: Readonly<Record<string, string>>
+  /** Digest of the body, or what stands for it. */
+  readonly payload: string
+  readonly time: string
+}
+
 /** Requests to one bucket: signed, retried, sent to the region that the bucket is in, errors classified. */
 export class S3Client {
   readonly #transport: Transport
@@ -118,19 +129,8 @@ export class S3Client {
   async #send(asked: S3Request): Promise<S3Answer> {
     await this.#renewSigner()
     const { method, key, body, into, signal, digest } = asked
-    const { bucketPath, host, port, secure } = this.#endpoint
-    const path = key === undefined ? bucketPath || '/' : `${bucketPath}/${encodeKey(key)}`
-    const query = Object.entries(asked.query ?? {})
-      .toSorted(byName)
-      .map(([name, value]) => `${encodeS3(name)}=${encodeS3(value)}`)
-      .join('&')
     const time = signingTime(Date.now() + this.#clock.aheadMs)
-    const headers: Record<string, string> = {
-      ...this.#always,
-      ...asked.headers,
-      host: port === (secure ? 443 : 80) ? host : `${host}:${port}`,
-      'x-amz-date': time,
-    }
+    const headers: Record<string, string> = { ...this.#always, ...asked.headers }
     const isStreamed = body !== undefined && !Buffer.isBuffer(body)
     let payload = emptyHash
     const checksum = digest === undefined || digest === 'md5' ? undefined : digest
@@ -150,20 +150,14 @@ export class S3Client {
       if (checksum !== undefined) headers['x-amz-trailer'] = headerOf(checksum)
     }
     if (known !== undefined) headers[checksum === undefined ? 'content-md5' : headerOf(checksum)] = known
-    headers['x-amz-content-sha256'] = payload
-    const token = this.#signer?.sessionToken
-    if (token !== undefined) headers['x-amz-security-token'] = token
-    const signed = Object.entries(headers).toSorted(byName)
-    const signature = this.#signer?.sign({ method, path, query, headers: signed, payload, time })
-    const sent = signed.flat()
-    if (signature !== undefined) sent.push('authorization', signature.authorization)
-    sent.push('user-agent', 'gantry')
-    const stream = this.#streamOf(asked, payload, time, signature?.signature)
+    const query = Object.entries(asked.query ?? {})
+    const { target, sent, signature } = this.#signed({ method, key, query, headers, payload, time })
+    const stream = this.#streamOf(asked, payload, time, signature)
     if (method === 'PUT' || method === 'POST') sent.push('content-length', String(stream.sizeBytes))
     const askedMs = Date.now()
     const answer = await this.#transport.exchange({
       method,
-      target: query === '' ? path : `${path}?${query}`,
+      target,
       headers: sent,
       body: stream.body,
       into,
@@ -181,6 +175,47 @@ export class S3Client {
         )
     }
     return withError(answer, method)
+  }
+
+  /**
+   * Where an answer comes from that goes on for as long as both sides want, and the headers of the request for it, signed:
+   * names and values in turn.
+   */
+  async listening(
+    query: readonly (readonly [name: string, value: string])[],
+  ): Promise<{ readonly endpoint: BucketEndpoint; readonly target: string; readonly headers: string[] }> {
+    await this.#renewSigner()
+    const time = signingTime(Date.now() + this.#clock.aheadMs)
+    const headers = { ...this.#always }
+    const { target, sent } = this.#signed({ method: 'GET', query, headers, payload: emptyHash, time })
+    return { endpoint: this.#endpoint, target, headers: sent }
+  }
+
+  /** What goes before a body. */
+  #signed({ method, key, query: given, headers: own, payload, time }: Unsigned): {
+    readonly target: string
+    readonly sent: string[]
+    readonly signature: string | undefined
+  } {
+    const { bucketPath, host, port, secure } = this.#endpoint
+    const path = key === undefined ? bucketPath || '/' : `${bucketPath}/${encodeKey(key)}`
+    const query = given
+      .toSorted(byName)
+      .map(([name, value]) => `${encodeS3(name)}=${encodeS3(value)}`)
+      .join('&')
+    const token = this.#signer?.sessionToken
+    const headers = Object.entries({
+      ...own,
+      host: port === (secure ? 443 : 80) ? host : `${host}:${port}`,
+      'x-amz-date': time,
+      'x-amz-content-sha256': payload,
+      ...(token !== undefined && { 'x-amz-security-token': token }),
+    }).toSorted(byName)
+    const signed = this.#signer?.sign({ method, path, query, headers, payload, time })
+    const sent = headers.flat()
+    if (signed !== undefined) sent.push('authorization', signed.authorization)
+    sent.push('user-agent', 'gantry')
+    return { target: query === '' ? path : `${path}?${query}`, sent, signature: signed?.signature }
   }
 
   /** The body as it goes over the wire, its length, and what its digest came to once it is sent. */

@@ -34,6 +34,7 @@ import type { ContentDigest, ContentDigests } from './digests.ts'
 import { type BucketEndpoint, bucketEndpoint, isOfAmazon } from './endpoint.ts'
 import { failed } from './errors.ts'
 import { topicOf } from './kafka-topic.ts'
+import { WatchError } from '../feeds/feed.ts'
 import { QueueFeed } from '../notifications/queue-feed.ts'
 import { objectsIn } from './object-events.ts'
 import { type QueueAddress, queueAddress } from './queue-address.ts'
@@ -42,6 +43,7 @@ import { keyOf, refuseFolders, refuseName } from './names.ts'
 import { checkedParts } from './parts.ts'
 import type { Provider } from './providers.ts'
 import { accessBy, BucketPlace } from '../buckets/copies.ts'
+import { ListenFeed } from './listen-feed.ts'
 import { S3Copy } from './store-copy.ts'
 import { beginUpload, partBytes, readUpload, sweepUploads, wholeParts } from './upload.ts'
 import type { ListPage } from './xml.ts'
@@ -134,6 +136,13 @@ export class S3Driver extends BucketDriver<S3Object> implements Driver {
     }
     const topic = topicOf(options, property, bounds)
     if (topic !== undefined) this.changes = topic.changes
+    if (options.bucketNotifications === true) {
+      const other = queue !== undefined ? 'sqsQueue' : topic !== undefined ? 'bootstrapServers' : undefined
+      if (other !== undefined)
+        throw notAccepted('bucketNotifications', `is given besides ${other}: leave one of them out`)
+      const listening = () => new S3Client(endpoint, credentials.source, limits, always, address)
+      this.changes = listeningChanges(listening, address)
+    }
     this.#requireTopic = topic?.requirePlace
     this.#permission = credentials.permission
     this.#client = client
@@ -326,6 +335,27 @@ export class S3Driver extends BucketDriver<S3Object> implements Driver {
   }
 }
 
+/** What tells of the changes in a bucket to who listens. */
+function listeningChanges(client: () => S3Client, address: StoreAddress | undefined): Changes {
+  const feed = (folder: StorePath) => new ListenFeed(client(), folder.toString('latin1'), address)
+  return {
+    feed: async (folder) => feed(folder),
+    check: async (signal) => {
+      const its = feed(Buffer.alloc(0))
+      try {
+        await its.open({ changed: () => undefined, ended: () => undefined }, signal)
+        return its.reason
+      } catch (error) {
+        throw error instanceof WatchError
+          ? failed('unsupported', 'listen to the bucket', error.message)
+          : error
+      } finally {
+        await its.close()
+      }
+    },
+  }
+}
+
 /** What tells of the changes in a bucket whose notifications go into a queue. */
 function changesBy(sqs: SqsOptions, options: Options): Changes {
   const name = queueName(sqs.address)
@@ -379,6 +409,7 @@ function accessOf(
     topic: _topic,
     kafkaUser: _user,
     kafkaPassword: _password,
+    bucketNotifications: _listens,
     additionalProperties,
     ...others
   }: Options,
