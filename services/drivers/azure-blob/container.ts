@@ -1,3 +1,4 @@
+import { CursorGuard } from '../http/cursor-guard.ts'
 import { createHash, hash } from 'node:crypto'
 import type { StoreHeaders } from '../http/transport.ts'
 import {
@@ -203,10 +204,11 @@ export class Container {
     signal?: AbortSignal,
   ): AsyncGenerator<ListPage> {
     let { marker = '' } = of
+    const guard = new CursorGuard(failed, what)
     do {
       const page = await this.#listPage({ ...of, marker }, what, signal)
       yield page
-      marker = page.nextMarker
+      marker = page.nextMarker === '' ? '' : guard.pass(page.nextMarker)
     } while (marker !== '')
   }
 

@@ -25,6 +25,7 @@ import {
   type Upload,
 } from '../contract/driver.ts'
 import { type PropertyValues, readProperties } from '../contract/properties.ts'
+import { CursorGuard } from '../http/cursor-guard.ts'
 import { requireAddresses, StoreAddress } from '../http/store-address.ts'
 import { lossesOf } from '../contract/metadata-values.ts'
 import { uploadFolder, wholeParts } from '../uploads/part-folders.ts'
@@ -152,11 +153,12 @@ export class GcsDriver extends BucketDriver<GcsObject> implements Driver {
     const maxKeys = Math.min(perPage, limit ?? Infinity, maxPageEntries)
     let found = prefix === '' || after !== undefined
     let token = after
+    const guard = new CursorGuard(failed, what)
     do {
       const page = await this.#bucket.listPage({ prefix, maxKeys, token }, what, signal)
       found ||= page.objects.length + page.prefixes.length > 0
       const entries = await this.#entriesOf(page, prefix, token !== undefined, what)
-      token = page.nextToken === '' ? undefined : page.nextToken
+      token = page.nextToken === '' ? undefined : guard.pass(page.nextToken)
       if (entries.length > 0) yield { entries, ...(token !== undefined && { cursor: token }) }
     } while (token !== undefined)
     if (!found) throw failed('gone', what(), 'no such folder')

@@ -2,6 +2,7 @@ import type { What } from '../buckets/objects.ts'
 import type { Driver, LeftUpload, PartBody, Upload } from '../contract/driver.ts'
 import { crcOf, crcText } from '../digests/crc32c.ts'
 import { joinedCrc } from '../digests/joined-crc.ts'
+import { CursorGuard } from '../http/cursor-guard.ts'
 import { joinPath } from '../paths/path-text.ts'
 import {
   isLeftBehind,
@@ -79,6 +80,7 @@ export async function partsOf(bucket: Bucket, state: UploadState, what: What): P
   const prefix = prefixOf(state)
   const parts: Part[] = []
   let token: string | undefined
+  const guard = new CursorGuard(failed, what)
   do {
     const page = await bucket.listPage({ prefix, maxKeys: pageKeys, token }, what)
     for (const object of page.objects) {
@@ -86,7 +88,7 @@ export async function partsOf(bucket: Bucket, state: UploadState, what: What): P
       if (place !== undefined && object.metadata[verifiedName] === object.crc32c)
         parts.push({ ...place, sizeBytes: object.sizeBytes, object })
     }
-    token = page.nextToken === '' ? undefined : page.nextToken
+    token = page.nextToken === '' ? undefined : guard.pass(page.nextToken)
   } while (token !== undefined)
   return parts.toSorted((a, b) => a.offset - b.offset)
 }
@@ -132,12 +134,17 @@ export async function joinParts(
 /** Removes all that is in the folder of an upload. */
 export async function discard(bucket: Bucket, state: Pick<UploadState, 'folder'>, what: What): Promise<void> {
   const prefix = `${state.folder.toString('utf8')}/`
-  for (;;) {
+  for (let pages = 0; ; pages++) {
+    // Each page is of what is left.
+    if (pages > maxDiscardedPages) throw failed('io', what(), 'what is removed is there again and again')
     const page = await bucket.listPage({ prefix, maxKeys: discardedAtOnce, delimiter: '' }, what)
     if (page.objects.length === 0) return
     await Promise.all(page.objects.map((object) => bucket.delete(object.key, object, what)))
   }
 }
+
+/** More than an upload has parts, each removed twice. */
+const maxDiscardedPages = 100
 
 /** As many requests as wait for a connection without harm. */
 const discardedAtOnce = 100
@@ -153,6 +160,7 @@ export async function sweep(
   const live = allLiveThreads(liveThreads)
   const parent = folder.length === 0 ? '' : `${folder.toString('utf8')}/`
   let token: string | undefined
+  const guard = new CursorGuard(failed, what)
   do {
     const of = { prefix: `${parent}${temporaryPrefix}`, maxKeys: pageKeys, token }
     const page = await bucket.listPage(of, what)
@@ -164,6 +172,6 @@ export async function sweep(
       if (isLeftBehind(name, live, isOver, () => Date.now() - lastMs))
         await discard(bucket, { folder: joinPath(folder, name) }, what)
     }
-    token = page.nextToken === '' ? undefined : page.nextToken
+    token = page.nextToken === '' ? undefined : guard.pass(page.nextToken)
   } while (token !== undefined)
 }

@@ -29,6 +29,7 @@ import {
   type Upload,
 } from '../contract/driver.ts'
 import { type PropertyValues, readProperties } from '../contract/properties.ts'
+import { CursorGuard } from '../http/cursor-guard.ts'
 import { requireAddresses, StoreAddress } from '../http/store-address.ts'
 import { joinPath, nameOf, parentOf, textFromPath } from '../paths/path-text.ts'
 import type { ChangeFeed } from '../feeds/feed.ts'
@@ -221,6 +222,7 @@ export class HdfsDriver implements Driver {
     const what = this.#what('list', folder)
     if (!mayExist(folder)) throw failed('gone', what(), 'no such folder')
     const most = Math.min(limit ?? maxPageEntries, maxPageEntries)
+    const guard = new CursorGuard(failed, what)
     for (let from = after; ;) {
       signal.throwIfAborted()
       const page = await this.#cluster.page(folder, from, what, signal)
@@ -234,7 +236,7 @@ export class HdfsDriver implements Driver {
       }
       const last = statuses.at(-1)
       if (!hasMore || last === undefined) return
-      from = last.name
+      from = guard.pass(last.name)
     }
   }
 

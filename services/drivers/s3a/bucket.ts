@@ -1,5 +1,5 @@
 import type { StoreHeaders } from '../http/transport.ts'
-import { isDeepStrictEqual } from 'node:util'
+import { CursorGuard } from '../http/cursor-guard.ts'
 import type { CopyOutcome } from '../buckets/copies.ts'
 import type { Keeping, ListedPrefix, ObjectBucket, StoredObject, What } from '../buckets/objects.ts'
 import { digestNames, type Digests, type FileAttributes, type PartBody } from '../contract/driver.ts'
@@ -338,6 +338,7 @@ export class Bucket implements ObjectBucket<S3Object> {
     const all: ListedPart[] = []
     let marker: string | undefined = after === 0 ? undefined : String(after)
     let isOfWhole = false
+    const guard = new CursorGuard(failed, what)
     do {
       const query = {
         uploadId: id,
@@ -352,7 +353,8 @@ export class Bucket implements ObjectBucket<S3Object> {
       if (all.length > maxParts)
         throw failed('io', what(), 'the service tells of more parts than an upload has')
       isOfWhole = page.isOfWhole
-      marker = page.parts.length === 0 ? undefined : page.nextMarker
+      marker = page.nextMarker && guard.pass(page.nextMarker)
+      if (page.parts.length === 0) marker = undefined
     } while (marker !== undefined)
     return { parts: all, isOfWhole }
   }
@@ -407,6 +409,7 @@ export class Bucket implements ObjectBucket<S3Object> {
     what: What,
   ): AsyncGenerator<readonly ListedUpload[]> {
     let next: { readonly key: string; readonly id: string } | undefined
+    const guard = new CursorGuard(failed, what)
     do {
       const query = {
         ...of,
@@ -417,9 +420,8 @@ export class Bucket implements ObjectBucket<S3Object> {
       const { body } = await this.#client.request({ method: 'GET', query, what })
       const page = parsed(body, readUploads, what)
       yield page.uploads
-      if (next !== undefined && isDeepStrictEqual(page.next, next))
-        throw failed('io', what(), 'the listing goes on where it was')
       next = page.next
+      if (next !== undefined) guard.pass(JSON.stringify([next.key, next.id]))
     } while (next !== undefined)
   }
 }

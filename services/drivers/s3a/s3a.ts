@@ -25,6 +25,7 @@ import {
   type Upload,
 } from '../contract/driver.ts'
 import { type PropertyValues, readProperties } from '../contract/properties.ts'
+import { CursorGuard } from '../http/cursor-guard.ts'
 import { requireAddresses, StoreAddress } from '../http/store-address.ts'
 import { lossesOf, metadataOf } from './attributes.ts'
 import { Bucket, type BucketHeaders, type S3Object, timesOf } from './bucket.ts'
@@ -193,13 +194,14 @@ export class S3Driver extends BucketDriver<S3Object> implements Driver {
     const maxKeys = Math.max(wanted, minPageKeys)
     let found = prefix === '' || after !== undefined
     let token = after
+    const guard = new CursorGuard(failed, what)
     do {
       const page = await this.#bucket.listPage({ prefix, maxKeys, token }, what, signal)
       found ||= page.objects.length + page.prefixes.length > 0
       const entries = page.isEncoded
         ? this.#entriesOf(page, prefix)
         : await this.#readable(this.#entriesOf(page, prefix), prefix, what)
-      token = page.nextToken === '' ? undefined : page.nextToken
+      token = page.nextToken === '' ? undefined : guard.pass(page.nextToken)
       for (let at = 0; at < entries.length; at += wanted) {
         const isLast = at + wanted >= entries.length
         yield {
