@@ -458,6 +458,10 @@ export const filesystemKinds = {
     sent: { to: ['defaultFS', 'caCertificate', 'additionalProperties'], secrets: ['kerberosKeytab'] },
     /** Options that have other names on port 18080. */
     wireNames: { kerberosKeytab: 'kerberosKeyTab' },
+    /** Fields that clients send there and that change nothing here, each with what they are told of it. */
+    wireIneffective: {
+      successFile: 'folders are migrated as they are, and no file in them is waited for',
+    },
   },
   gcs: {
     path: 'gcs',

@@ -106,7 +106,7 @@ function changing(contract: Contract, kind: FilesystemKind, own: string) {
       return divide(named, warn)
     },
     errors,
-    ineffective,
+    ineffective: { ...ineffective, ...('wireIneffective' in its ? its.wireIneffective : {}) },
   }
 }
 

@@ -30,10 +30,11 @@ test('where the host is configured for no cluster, all say so', async () => {
     body: { errorCode: 1, message: why },
   })
   expect(await migrator('GET', '/fs/sources/auto-discover-message')).toMatchObject({ status: 200, body: why })
-  expect(await migrator('POST', '/fs/autodiscover/sources/hdfs?scanOnly=false', {})).toMatchObject({
-    status: 409,
-    body: { message: why },
+  const asked = await migrator('POST', '/fs/autodiscover/sources/hdfs?scanOnly=false', {
+    successFile: '_DONE',
   })
+  expect(asked).toMatchObject({ status: 409, body: { message: why } })
+  expect(asked.headers.get('warning')).toMatch(/successFile has no effect: folders are migrated as they are/)
 })
 
 test('a cluster is found, shown, and asked before it is kept; what is given goes first', async () => {
