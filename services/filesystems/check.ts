@@ -61,13 +61,27 @@ export async function checkStore(driver: Driver, side: Side, signal: AbortSignal
     const file = firstFile
     if (file === undefined) add('read', 'untried', 'there is no file in the root')
     else await attempt('read', async () => void (await readFirst(driver, file)))
-    const { changes } = driver
-    if (changes?.check !== undefined)
-      await attempt('changes', () => changes.check?.(signal) ?? Promise.resolve())
+    await checkChanges(driver, { add, attempt }, signal)
     return lines
   }
   await checkTarget(driver, { add, attempt })
   return lines
+}
+
+/** What tells live migrations of changes. Without it they compare, so nothing is wrong then. */
+async function checkChanges(
+  { changes }: Driver,
+  { add, attempt }: { readonly add: Add; readonly attempt: Attempt },
+  signal: AbortSignal,
+): Promise<void> {
+  if (changes?.check !== undefined) {
+    await attempt('changes', () => changes.check?.(signal) ?? Promise.resolve())
+    return
+  }
+  const told = await changes?.feed(Buffer.alloc(0))
+  if (told !== undefined && !('refusal' in told)) return add('changes', 'yes')
+  const why = told?.refusal ?? 'nothing tells of changes'
+  add('changes', 'untried', `${why}: live migrations compare source and target from time to time`)
 }
 
 type Add = (check: CheckName, result: CheckResult, detail?: string) => void

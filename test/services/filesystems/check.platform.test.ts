@@ -54,9 +54,10 @@ test('a source is read, and nothing is written to it', async () => {
   ).toEqual({
     ...reached,
     read: 'yes',
+    changes: 'yes',
   })
   const hollow = await platform.call(filesystems['check-local'], { role: 'source', fsRoot: folder.hollow })
-  expect(linesOf(hollow)).toEqual({ ...reached, read: 'untried' })
+  expect(linesOf(hollow)).toEqual({ ...reached, read: 'untried', changes: 'yes' })
   expect(readdirSync(folder.root)).toEqual(before)
 })
 
