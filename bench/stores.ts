@@ -1,6 +1,7 @@
 /**
  * Files to and from stores behind HTTP, through the whole platform, against the tools that people use and against the barest client:
- * `node bench/stores.ts [part of a name …]`, such as `"4 KiB to S3"`. Needs rclone, and Go for the S3 server.
+ * `node bench/stores.ts [part of a name …]`, such as `"4 KiB to S3"`. Needs rclone, Go for the servers of S3 and of Cloud Storage,
+ * and a JDK with Maven for HDFS.
  */
 import { execFile } from 'node:child_process'
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
@@ -13,7 +14,10 @@ import { connectWithToken, type NatsConnection } from '../broker/rpc/connection.
 import { settings } from '../subjects/access/settings.ts'
 import { filesystems } from '../subjects/filesystems/filesystems.ts'
 import { loopback } from '../subjects/kit/names.ts'
-import { versitygw } from '../test/support/go-programs.setup.ts'
+import { startGcsServer } from '../test/support/gcs-server.ts'
+import { fakeGcsServer, versitygw } from '../test/support/go-programs.setup.ts'
+import { startHdfsCluster } from '../test/support/hdfs-cluster.ts'
+import { hdfsClasses } from '../test/support/hdfs.setup.ts'
 import { startS3Server, versitygwProgram } from '../test/support/s3-server.ts'
 import { startChild } from './child.ts'
 import { sameStart } from './copies.ts'
@@ -31,12 +35,12 @@ type Role = 'source' | 'target'
 
 /** A store of the bench's own. */
 interface Store extends AsyncDisposable {
-  /** Makes what files are moved to: a bucket. */
-  make(id: string): void
-  remove(id: string): void
+  /** Makes what files are moved to: a bucket, or a folder. */
+  make(id: string): void | Promise<void>
+  remove(id: string): void | Promise<void>
   addFilesystem(connection: NatsConnection, id: string, role: Role): Promise<unknown>
-  /** The same place for rclone. */
-  remote(id: string): string
+  /** The same place for rclone, where that can reach it. */
+  remote?(id: string): string
   /** Arguments of `bare-puts.ts`. */
   bare(id: string): readonly [kind: string, endpoint: string, account: string, key: string, container: string]
 }
@@ -60,6 +64,42 @@ async function s3(): Promise<Store> {
   }
 }
 
+async function gcs(): Promise<Store> {
+  const server = await startGcsServer(await fakeGcsServer())
+  // What stands before it for tests would be what is measured.
+  const endpoint = server.bareEndpoint
+  const remote = (id: string) => `:gcs,anonymous=true,endpoint='${endpoint}/storage/v1/':${id}`
+  return {
+    make: (id) => server.createBucket(id),
+    remove: async (id) => void (await run('rclone', ['purge', '--config', '/dev/null', remote(id)])),
+    addFilesystem: (connection, id, role) =>
+      call(connection, filesystems['create-gcs'], {
+        fileSystemId: `${id}-${role}`,
+        role,
+        bucketName: id,
+        endpoint,
+        additionalProperties: { 'fs.gs.auth.type': 'UNAUTHENTICATED' },
+      }),
+    remote,
+    bare: (id) => ['gcs', new URL(endpoint).host, '', '', id],
+    [Symbol.asyncDispose]: () => server[Symbol.asyncDispose](),
+  }
+}
+
+/** One filesystem of the whole cluster for all rounds: each has a folder of its own in it. */
+async function hdfs(): Promise<Store> {
+  const cluster = await startHdfsCluster(await hdfsClasses())
+  const options = cluster.options()
+  return {
+    make: () => undefined,
+    remove: () => undefined,
+    addFilesystem: (connection, id, role) =>
+      call(connection, filesystems['create-hdfs'], { fileSystemId: `${id}-${role}`, role, ...options }),
+    bare: (id) => ['hdfs', cluster.nameNodes[0]!, options.user!, '', id],
+    [Symbol.asyncDispose]: () => cluster[Symbol.asyncDispose](),
+  }
+}
+
 interface Job {
   readonly store: string
   readonly open: () => Promise<Store>
@@ -70,6 +110,9 @@ interface Job {
 const jobs: readonly Job[] = [
   { store: 'S3', open: s3, source: sources.objects, aim: '≥ 1.3' },
   { store: 'S3', open: s3, source: sources.large, aim: '≥ 1.0' },
+  { store: 'GCS', open: gcs, source: sources.objects, aim: '≥ 1.3' },
+  { store: 'GCS', open: gcs, source: sources.large, aim: '≥ 1.0' },
+  { store: 'HDFS', open: hdfs, source: sources.fewObjects, aim: '≥ 1.3' },
 ]
 
 /** As fast as it gets: many transfers, and no request beyond that which moves a file. */
@@ -125,7 +168,7 @@ async function timed(
 }
 
 const byRclone: Mover = async ({ store, folder, id }) => {
-  const remote = store.remote(id)
+  const remote = store.remote!(id)
   const to = join(folder, id)
   return {
     there: await timed(() => run('rclone', ['copy', ...tuned, join(folder, 'from'), remote], { env })),
@@ -172,19 +215,20 @@ async function measure({ open, source }: Job): Promise<Costing> {
   const connection = await connectWithToken(tcpUrl, operatorToken)
   await call(connection, settings.put, { storeHosts: [loopback] })
   await call(connection, filesystems['create-local'], { fileSystemId: 'from', role: 'source', fsRoot })
-  const movers: Record<string, Mover> = { gantry: byGantry, rclone: byRclone }
+  const movers: Record<string, Mover> = { gantry: byGantry }
+  if (store.remote !== undefined) movers['rclone'] = byRclone
   if (source.isLarge !== true) movers['bare'] = byBareClient
   const all: Record<string, Costs[]> = {}
   // The first round warms all up and does not count.
   for (let round = 0; round <= rounds; round++)
     for (const [name, mover] of Object.entries(movers)) {
       const id = `${name}-${round}`
-      store.make(id)
+      await store.make(id)
       await sameStart(fsRoot)
       const costs = await mover({ store, connection, pid: platform.pid, folder, source, id })
       if (round > 0) (all[name] ??= []).push(costs)
       rmSync(join(folder, id), { recursive: true, force: true })
-      store.remove(id)
+      await store.remove(id)
     }
   await connection.close()
   rmSync(folder, { recursive: true, force: true })
@@ -211,12 +255,15 @@ function figuresOf({ store, source, aim }: Job, { gantry = [], bare, rclone = []
     ['there', 'to'],
     ['back', 'from'],
   ] as const) {
+    const [peer, name] = rclone.length > 0 ? [rclone, 'rclone tuned'] : [bare ?? [], 'the barest client']
+    // The barest client reads nothing.
+    if (peer.every((costs) => costs[way] === undefined)) continue
     const seconds = (costs: Costs) => costs[way]?.seconds
     figures.push({
-      name: `${source.name} ${words} ${store}, times as fast as rclone tuned`,
-      value: ratio(rclone, gantry, seconds),
+      name: `${source.name} ${words} ${store}, times as fast as ${name}`,
+      value: ratio(peer, gantry, seconds),
       aim,
-      details: [gantry, rclone].map((all) => middle(all, seconds, 's')).join(' and '),
+      details: [gantry, peer].map((all) => middle(all, seconds, 's')).join(' and '),
     })
   }
   if (bare === undefined) return figures

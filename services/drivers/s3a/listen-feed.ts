@@ -1,5 +1,4 @@
-import { type IncomingMessage, request as requestPlain } from 'node:http'
-import { request as requestSecure } from 'node:https'
+import type { IncomingMessage } from 'node:http'
 import { StoreError } from '../contract/store-error.ts'
 import { type ChangeFeed, type FeedListener, WatchError } from '../feeds/feed.ts'
 import type { StoreAddress } from '../http/store-address.ts'
@@ -67,8 +66,10 @@ export class ListenFeed implements ChangeFeed {
     ])
     this.#address?.require()
     const { host, port, secure } = endpoint
+    // Only who listens pays for what these load.
+    const { request } = secure ? await import('node:https') : await import('node:http')
     const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>()
-    const asked = (secure ? requestSecure : requestPlain)(
+    const asked = request(
       {
         host,
         port,
