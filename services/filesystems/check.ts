@@ -78,10 +78,17 @@ async function checkChanges(
     await attempt('changes', () => changes.check?.(signal) ?? Promise.resolve())
     return
   }
-  const told = await changes?.feed(Buffer.alloc(0))
-  if (told !== undefined && !('refusal' in told)) return add('changes', 'yes')
-  const why = told?.refusal ?? 'nothing tells of changes'
-  add('changes', 'untried', `${why}: live migrations compare source and target from time to time`)
+  try {
+    const told = await changes?.feed(Buffer.alloc(0))
+    if (told !== undefined && !('refusal' in told)) {
+      await told.close()
+      return add('changes', 'yes')
+    }
+    const why = told?.refusal ?? 'nothing tells of changes'
+    add('changes', 'untried', `${why}: live migrations compare source and target from time to time`)
+  } catch (error) {
+    add('changes', 'no', storeError(error).message)
+  }
 }
 
 type Add = (check: CheckName, result: CheckResult, detail?: string) => void
