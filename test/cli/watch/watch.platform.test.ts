@@ -1,12 +1,11 @@
 import { execFileSync } from 'node:child_process'
-import { readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { migrations } from '../../../subjects/migrations/migrations.ts'
-import { addLocal, createFolder } from '../../support/migrations.ts'
-import { createHome, startTestPlatform, type TestPlatform } from '../../support/platform.ts'
+import { startTestPlatform, type TestPlatform } from '../../support/platform.ts'
 import { until } from '../../support/until.ts'
 import { begin, gantry } from '../support.ts'
+import { create, createSource } from './sources.ts'
 
 /** Of all but what restarts one. */
 let platform: TestPlatform
@@ -16,30 +15,6 @@ beforeAll(async () => {
 afterAll(() => platform[Symbol.asyncDispose]())
 
 const watch = (...args: string[]) => gantry(['watch', ...args], { env: { GANTRY_HOME: platform.home } })
-
-/** The source and the target of a migration, which are called after it. */
-async function createSource(
-  on: TestPlatform,
-  migrationId: string,
-  names: readonly string[],
-  content = 'x'.repeat(1024),
-) {
-  const folder = createFolder('from', 'to')
-  for (const name of names) writeFileSync(join(folder.from, name), content)
-  await addLocal(on, `${migrationId} from`, 'source', folder.from)
-  await addLocal(on, `${migrationId} to`, 'target', folder.to)
-  return folder
-}
-
-const create = (on: TestPlatform, migrationId: string, autoStart: boolean, kind: object = {}) =>
-  on.call(migrations.create, {
-    migrationId,
-    path: '/',
-    source: `${migrationId} from`,
-    target: `${migrationId} to`,
-    autoStart,
-    ...kind,
-  })
 
 test('a migration that is completed without failures is exit code 0', async () => {
   using _ = await createSource(platform, 'all of it', ['a', 'b', 'c'])
@@ -71,29 +46,6 @@ test('one that was not started, or is stopped, is exit code 1, and it says how t
   const { code, out } = await watch('later')
   expect(code).toBe(1)
   expect(out).toMatch(/later was not started; start it with: gantry migrations start later\n$/)
-})
-
-test('a restart of the platform in the middle is waited for', { timeout: 60_000 }, async () => {
-  using home = disposableFolder(await createHome())
-  // More than the platform copies before it stops.
-  const names = Array.from({ length: 10_000 }, (_, index) => `file ${index}`)
-  await using first = await startTestPlatform({ home: home.path })
-  using folder = await createSource(first, 'nightly', names, '')
-  await create(first, 'nightly', true)
-  const watching = begin(['watch', 'nightly'], { env: { GANTRY_HOME: home.path } })
-  await until('some files have arrived', () => readdirSync(folder.to).length > 100)
-  await first.stop()
-  await until('it has seen that', () => watching.written.err !== '')
-  await using _ = await startTestPlatform({ home: home.path })
-  const { code, out, err } = await watching.ended
-  expect(err).toBe('The platform does not answer; trying again for 60 s.\n')
-  expect(out).toMatch(/nightly is completed: 10,000 files \(0 B\) copied/)
-  expect(code).toBe(0)
-})
-
-const disposableFolder = (path: string) => ({
-  path,
-  [Symbol.dispose]: () => rmSync(path, { recursive: true, force: true }),
 })
 
 test('with --json each line is the reply of migrations progress', async () => {

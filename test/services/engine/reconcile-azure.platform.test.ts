@@ -78,7 +78,8 @@ function shifted({ status, headers, body }: Passed, ms: number): Passed {
   return { status, headers: own, body: isXml ? Buffer.from(shift(body.toString())) : body }
 }
 
-test.each([3_600_000, -3_600_000])(
+// Side by side: each waits for some seconds to pass.
+test.concurrent.each([3_600_000, -3_600_000])(
   'what is older than the migration stays, and what it brought goes, by a clock that is %i ms ahead',
   async (aheadMs) => {
     await using live = await createLive()
