@@ -1,7 +1,7 @@
 /**
  * The peer of benches with stores behind HTTP: a client that puts objects of 4 KiB from memory as fast as the service takes them,
  * and does nothing else. Prints seconds and its own seconds of processor as JSON, and ends.
- * Arguments: azure, s3, gcs or hdfs, host:port, account, key, container, number of objects, requests at once.
+ * Arguments: azure, s3 or hdfs, host:port, account, key, container, number of objects, requests at once.
  */
 import { hash } from 'node:crypto'
 import { Agent, type IncomingMessage, request } from 'node:http'
@@ -17,7 +17,7 @@ const body = Buffer.alloc(4_096, 'content ')
 type Headers = Record<string, string | number>
 
 function send(
-  to: { readonly port: string | undefined; readonly path: string; readonly method?: string },
+  to: { readonly port: string | undefined; readonly path: string },
   status: number,
   headers: Headers,
   content?: Buffer,
@@ -67,23 +67,6 @@ function s3() {
   }
 }
 
-/** A request with metadata and content, as for any object with a digest. */
-function gcs() {
-  const boundary = hash('sha256', body)
-  const md5Hash = hash('md5', body, 'base64')
-  return (name: string) => {
-    const resource = JSON.stringify({ name, md5Hash })
-    const head = `--${boundary}\r\ncontent-type: application/json\r\n\r\n${resource}\r\n--${boundary}\r\ncontent-type: application/octet-stream\r\n\r\n`
-    const content = Buffer.concat([Buffer.from(head), body, Buffer.from(`\r\n--${boundary}--\r\n`)])
-    const path = `/upload/storage/v1/b/${container}/o?uploadType=multipart`
-    const headers = {
-      'content-type': `multipart/related; boundary=${boundary}`,
-      'content-length': content.length,
-    }
-    return send({ port, path, method: 'POST' }, 200, headers, content)
-  }
-}
-
 /** The name node says where the data node is that takes it. */
 function hdfs() {
   return async (name: string) => {
@@ -100,7 +83,7 @@ function hdfs() {
   }
 }
 
-const kinds: Readonly<Record<string, () => (name: string) => Promise<unknown>>> = { azure, s3, gcs, hdfs }
+const kinds: Readonly<Record<string, () => (name: string) => Promise<unknown>>> = { azure, s3, hdfs }
 const put = kinds[kind]!()
 const names = Array.from({ length: Number(count) }, (_, index) => `${index % 50}/file-${index}`).values()
 const started = performance.now()

@@ -1,6 +1,6 @@
 /**
  * Files to and from stores behind HTTP, through the whole platform, against the tools that people use and against the barest client:
- * `node bench/stores.ts [part of a name …]`, such as `"4 KiB to S3"`. Needs rclone, Go for the servers of S3 and of Cloud Storage,
+ * `node bench/stores.ts [part of a name …]`, such as `"4 KiB to S3"`. Needs rclone, Go for the S3 server,
  * and a JDK with Maven for HDFS.
  */
 import { execFile } from 'node:child_process'
@@ -14,8 +14,7 @@ import { connectWithToken, type NatsConnection } from '../broker/rpc/connection.
 import { settings } from '../subjects/access/settings.ts'
 import { filesystems } from '../subjects/filesystems/filesystems.ts'
 import { loopback } from '../subjects/kit/names.ts'
-import { startGcsServer } from '../test/support/gcs-server.ts'
-import { fakeGcsServer, versitygw } from '../test/support/go-programs.setup.ts'
+import { versitygw } from '../test/support/go-programs.setup.ts'
 import { startHdfsCluster } from '../test/support/hdfs-cluster.ts'
 import { hdfsClasses } from '../test/support/hdfs.setup.ts'
 import { startS3Server, versitygwProgram } from '../test/support/s3-server.ts'
@@ -64,28 +63,6 @@ async function s3(): Promise<Store> {
   }
 }
 
-async function gcs(): Promise<Store> {
-  const server = await startGcsServer(await fakeGcsServer())
-  // What stands before it for tests would be what is measured.
-  const endpoint = server.bareEndpoint
-  const remote = (id: string) => `:gcs,anonymous=true,endpoint='${endpoint}/storage/v1/':${id}`
-  return {
-    make: (id) => server.createBucket(id),
-    remove: async (id) => void (await run('rclone', ['purge', '--config', '/dev/null', remote(id)])),
-    addFilesystem: (connection, id, role) =>
-      call(connection, filesystems['create-gcs'], {
-        fileSystemId: `${id}-${role}`,
-        role,
-        bucketName: id,
-        endpoint,
-        additionalProperties: { 'fs.gs.auth.type': 'UNAUTHENTICATED' },
-      }),
-    remote,
-    bare: (id) => ['gcs', new URL(endpoint).host, '', '', id],
-    [Symbol.asyncDispose]: () => server[Symbol.asyncDispose](),
-  }
-}
-
 /** One filesystem of the whole cluster for all rounds: each has a folder of its own in it. */
 async function hdfs(): Promise<Store> {
   const cluster = await startHdfsCluster(await hdfsClasses())
@@ -110,8 +87,6 @@ interface Job {
 const jobs: readonly Job[] = [
   { store: 'S3', open: s3, source: sources.objects, aim: '≥ 1.3' },
   { store: 'S3', open: s3, source: sources.large, aim: '≥ 1.0' },
-  { store: 'GCS', open: gcs, source: sources.objects, aim: '≥ 1.3' },
-  { store: 'GCS', open: gcs, source: sources.large, aim: '≥ 1.0' },
   { store: 'HDFS', open: hdfs, source: sources.fewObjects, aim: '≥ 1.3' },
 ]
 
