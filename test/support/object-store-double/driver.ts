@@ -50,6 +50,8 @@ const pageLength = 500
 const maxKeyBytes = 1_024
 /** Throttling ends, and an answer is not lost over and over. */
 const maxTries = 8
+/** Ends a request to a store that is gone, as the limits of a real connection do; no answer of a thread takes so long. */
+const answerTimeoutMs = 20_000
 
 const failures = {
   'no-bucket': 'gone',
@@ -424,9 +426,14 @@ export class ObjectStoreDoubleDriver implements Driver {
   }
 
   #ask(operation: keyof Operations, args: readonly unknown[]): Promise<Answer> {
-    const { promise, resolve } = Promise.withResolvers<Answer>()
+    const { promise, resolve, reject } = Promise.withResolvers<Answer>()
     const id = ++this.#lastId
+    const timer = setTimeout(() => {
+      this.#waiting.delete(id)
+      reject(new StoreError('unreachable', 'the store does not answer'))
+    }, answerTimeoutMs)
     this.#waiting.set(id, (answer) => {
+      clearTimeout(timer)
       this.#aheadMs = Math.round((answer.nowMs - Date.now()) / 1_000) * 1_000
       resolve(answer)
     })
