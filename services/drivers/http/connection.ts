@@ -50,6 +50,14 @@ const probeAfterMs = 1_000
 /** A connection that the server says to close after some seconds is not used in the last one. */
 const spareMs = 1_000
 
+/**
+ * From when on an answer that comes on and on has to come at a pace. Services send a blank now and then while they put
+ * parts together or copy, which takes them minutes; nothing that is told or read takes so long at this pace.
+ */
+const unhurriedMs = 15 * 60_000
+/** The slowest pace from then on, of all that came, bytes a second. */
+const slowestPace = 1024
+
 /** A request that is under way. */
 interface Exchange {
   readonly reader: AnswerReader
@@ -59,6 +67,10 @@ interface Exchange {
   readonly abort: () => void
   /** Whether all of it has been handed to the connection. */
   isSent: boolean
+  /** When the answer began, on the clock of `performance`. */
+  begunMs: number | undefined
+  /** Bytes of the answer that have come. */
+  received: number
 }
 
 /** One kept-alive connection of HTTP/1.1, with one request on it at a time. */
@@ -141,7 +153,7 @@ export class Connection {
   ): void {
     const abort = () => this.#fail(signal?.reason)
     const reader = new AnswerReader(method, into, this.#maxAnswerBytes)
-    const exchange = { reader, resolve, reject, signal, abort, isSent: true }
+    const exchange = { reader, resolve, reject, signal, abort, isSent: true, begunMs: undefined, received: 0 }
     this.#exchange = exchange
     signal?.addEventListener('abort', abort, { once: true })
     this.#socket.ref()
@@ -192,6 +204,7 @@ export class Connection {
     try {
       const hasMore = reader.take(count === buffer.length ? buffer : buffer.subarray(0, count))
       if (reader.isComplete) this.#answered(exchange, hasMore)
+      else requirePace(exchange, count)
     } catch (error) {
       this.#fail(error)
     }
@@ -248,6 +261,16 @@ export class Connection {
     if (this.#exchange !== undefined) this.#fail(connectionClosed())
     this.#released(this)
   }
+}
+
+/** Throws where an answer has been coming for long, too slowly to be waited for. */
+function requirePace(exchange: Exchange, count: number): void {
+  const nowMs = performance.now()
+  exchange.begunMs ??= nowMs
+  exchange.received += count
+  const tookMs = nowMs - exchange.begunMs
+  if (tookMs < unhurriedMs || exchange.received >= (tookMs / 1_000) * slowestPace) return
+  throw timedOut(`no more than ${exchange.received} bytes of an answer`, Math.round(tookMs))
 }
 
 /** The session of TLS with which connections to the same place save half of the greeting. */

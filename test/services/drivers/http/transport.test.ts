@@ -1,6 +1,6 @@
 import { createServer, type Socket } from 'node:net'
 import { setImmediate as turn } from 'node:timers/promises'
-import { expect, onTestFinished, test } from 'vitest'
+import { expect, onTestFinished, test, vi } from 'vitest'
 import { isStaleConnection, Transport, UnreadableBody } from '../../../../services/drivers/http/transport.ts'
 import { listenOnLoopback } from '../../../support/loopback.ts'
 
@@ -130,6 +130,27 @@ test('a server that says nothing is given up after the time that was allowed', a
     code: 'ETIMEDOUT',
     message: 'no data for 50 ms',
   })
+})
+
+test('an answer that drips is given up after minutes; one that services keep alive with blanks is not', async () => {
+  vi.useFakeTimers({ toFake: ['performance'] })
+  onTestFinished(() => void vi.useRealTimers())
+  const drip = async (socket: Socket, minutes: number) => {
+    socket.write('HTTP/1.1 200 OK\r\n\r\n')
+    for (let minute = 0; minute < minutes && !socket.destroyed; minute++) {
+      // Each blank arrives by itself, a minute after the one before.
+      await new Promise((resolve) => socket.write(' ', resolve))
+      await turn()
+      vi.advanceTimersByTime(60_000)
+    }
+    socket.end('done')
+  }
+  const { transport } = await startServer(
+    (socket, received) => void drip(socket, /(\d+)/.exec(received)![1] === '14' ? 14 : 60),
+  )
+  const asked = (minutes: number) => transport.exchange({ ...get, target: `/${minutes}` })
+  await expect(asked(60)).rejects.toMatchObject({ code: 'ETIMEDOUT' })
+  expect((await asked(14)).body.toString().trim()).toBe('done')
 })
 
 test('who aborts hears its own reason at once, under way, waiting and before', async () => {
