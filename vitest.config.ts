@@ -7,8 +7,8 @@ const ending = (kind: string) => `test/**/*.${kind}.test.ts`
 const broker = 'test/support/nats-server.setup.ts'
 const compiled = 'test/support/compiled.setup.ts'
 
-/** Each waits for other processes most of the time: as many test files at once as there are cores leave them idle. */
-const maxWorkers = availableParallelism() + 1
+/** Each waits for other processes most of the time: as many test files at once as there are cores leave them idle for a tenth of it. */
+const maxWorkers = 2 * availableParallelism()
 
 /** What a file has side by side waits for timers of a broker or of the platform, not for this process. */
 const maxConcurrency = 10
@@ -16,8 +16,12 @@ const maxConcurrency = 10
 /** These end what hangs. A test takes seconds, and a minute on half a core. */
 const timeouts = { testTimeout: 180_000, hookTimeout: 180_000 }
 
+/** A file after the other leaves much that is soon garbage: with room for it, less of it is copied about. */
+const execArgv = ['--max-semi-space-size=64']
+
 const usual = {
   pool: 'forks',
+  execArgv,
   maxWorkers,
   maxConcurrency,
   ...timeouts,

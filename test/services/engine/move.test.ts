@@ -28,7 +28,7 @@ test.each([
   async (_, after) => {
     await using mover = new Mover({ threads: 2, nativeCallsAfter: after, log: { error: () => undefined } })
     await using move = createMove({}, mover)
-    makeTree(move.from, { seed: 7, files: 1_000, largeBytes: 50_000_000 })
+    makeTree(move.from, { seed: 7, files: 400, largeBytes: 50_000_000 })
     const { counts, failures } = await move.run()
     expect(failures).toEqual([])
     expect(compareTrees(move.from, move.to)).toEqual([])

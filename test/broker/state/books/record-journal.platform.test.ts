@@ -2,149 +2,22 @@ import { jetstreamManager } from '@nats-io/jetstream'
 import { mkdtempSync, readdirSync, readFileSync, rmSync, statfsSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { type Static, Type } from 'typebox'
 import { expect, test } from 'vitest'
-import { Collection } from '../../../../broker/state/collection.ts'
-import { createIdentity } from '../../../../broker/identity/create-identity.ts'
 import { RecordJournals } from '../../../../broker/state/books/record-journal.ts'
-import { StreamBook } from '../../../../broker/state/books/stream-book.ts'
-import { messagingIn, startTestBroker, type TestBroker } from '../../../support/broker.ts'
-import { blocksOf, crash, cutTail, flipAt, flipBit, recordsIn } from '../../../support/damage.ts'
-import { recordingLog } from '../../../support/log.ts'
+import type { TestBroker } from '../../../support/broker.ts'
+import { cutTail, flipBit } from '../../../support/damage.ts'
+import {
+  acknowledged,
+  createStore,
+  fill,
+  flipFirst,
+  numbers,
+  set,
+  stop,
+} from '../../../support/journal-store.ts'
 import { mountMemory, whyNoMount } from '../../../support/mounts.ts'
 import { testLog } from '../../../support/platform.ts'
 import { testUnless } from '../../../support/unless.ts'
-
-const Thing = Type.Object({ n: Type.Integer(), isDisabled: Type.Boolean(), text: Type.String() })
-type Things = Collection<typeof Thing>
-
-/** A folder with a store, which is used in runs that end by kill -9. With groups, all is as the platform has it. */
-async function createStore({ groupOf }: { groupOf?: (value: Static<typeof Thing>) => string } = {}) {
-  const home = mkdtempSync(join(tmpdir(), 'gantry-journal-'))
-  const identity = await createIdentity(messagingIn(home))
-  const run = async (
-    work: (things: Things, journals: RecordJournals) => Promise<void>,
-    end: (broker: TestBroker) => Promise<void> = crash,
-    prepare: (journals: RecordJournals) => Promise<void> = async () => undefined,
-  ) => {
-    if (groupOf !== undefined) StreamBook.dropIndexes(home, messagingIn(home).storeDir)
-    const broker = await startTestBroker({ home, identity })
-    const recorded = recordingLog()
-    const journals = RecordJournals.open(home, recorded.log)
-    await prepare(journals)
-    try {
-      const things = await Collection.open(await broker.connect('PLATFORM'), {
-        bucket: 'things',
-        schema: Thing,
-        version: 1,
-        journals,
-        ...(groupOf === undefined ? {} : { groupOf }),
-        inDoubt: (thing) => ({ ...thing, isDisabled: true }),
-      })
-      await work(things, journals)
-    } finally {
-      await journals.close()
-      await end(broker)
-    }
-    return recorded
-  }
-  return {
-    run,
-    block: () => blocksOf(home, 'KV_things').at(-1)!,
-    journal: join(home, 'journal/things.journal'),
-    [Symbol.dispose]: () => rmSync(home, { recursive: true }),
-  }
-}
-
-const thing = (n: number) => ({ n, isDisabled: false, text: 'x'.repeat(300) })
-const set = (things: Things, id: string, n: number) =>
-  things.upsert(id, (before) => ({ ...(before ?? thing(n)), n }))
-const numbers = async (things: Things) => {
-  const found: Record<string, number> = {}
-  for (const id of ['kept', 'changed', 'deleted', 'new']) {
-    const value = await things.get(id)
-    if (value !== undefined) found[id] = value.n
-  }
-  return found
-}
-
-/** What every damage must leave as it is. */
-const acknowledged = { kept: 1, changed: 9, new: 1 }
-
-async function fill(things: Things) {
-  for (const id of ['kept', 'changed', 'deleted']) await set(things, id, 1)
-  for (let n = 2; n < 10; n++) await set(things, 'changed', n)
-  await things.delete('deleted')
-  await set(things, 'new', 1)
-}
-
-/** In the sequence of the first record that anybody has acknowledged. */
-function flipFirst(block: string): void {
-  const { at } = recordsIn(block).find(({ subject }) => subject.endsWith('.kept'))!
-  flipAt(block, at + 6)
-}
-
-const damages: Record<string, (block: string) => void> = {
-  'a bit flipped in the first record': flipFirst,
-  'a bit flipped in the last record': (block) => flipBit(block, 0.95),
-  'the last kilobyte cut off': (block) => cutTail(block, 1_024),
-  'all of it cut off': (block) => cutTail(block, 1e9),
-}
-
-const ends: Record<string, (broker: TestBroker) => Promise<void>> = {
-  'after a kill': crash,
-  'after a stop in order': async (broker) => broker[Symbol.asyncDispose](),
-}
-const cases = Object.entries(ends).flatMap(([when, end]) =>
-  Object.entries(damages).map(([what, damage]) => ({ name: `${what} ${when}`, end, damage })),
-)
-
-// Side by side: what was asked of a damaged store waits for its answer for seconds.
-for (const { name, end, damage } of cases) {
-  test.concurrent(`records are what was acknowledged, and the damage is told: ${name}`, async () => {
-    using store = await createStore()
-    await store.run(fill, end)
-    damage(store.block())
-    const log = await store.run(async (things, { losses }) => {
-      expect(await numbers(things)).toEqual(acknowledged)
-      expect(losses.all().map(({ store }) => store)).toContain('things')
-    })
-    expect(log.text()).toContain('Stored state was damaged')
-    await store.run(async (things, { losses }) => {
-      expect(await numbers(things)).toEqual(acknowledged)
-      // Told until somebody has accepted it.
-      const told = losses.all()
-      expect(told.length).toBeGreaterThan(0)
-      expect(losses.accept()).toEqual(told)
-    })
-    await store.run(async (_, { losses }) => expect(losses.all()).toEqual([]))
-  })
-}
-
-/** Of the record of a message that is not read at a start: bytes from its beginning, or below zero from its end. */
-const heads: Record<string, { subject: RegExp; at: number }> = {
-  'the length of an outdated record': { subject: /changed$/, at: 2 },
-  'the sequence of an outdated record, by 2^24': { subject: /changed$/, at: 7 },
-  'the sequence of an outdated record, by 2^48': { subject: /changed$/, at: 10 },
-  'the checksum of an entry of an index': { subject: /\.in\.[^.]+\.kept$/, at: -1 },
-}
-
-for (const [what, { subject, at }] of Object.entries(heads)) {
-  test.concurrent(`a bucket is as it was, and takes changes, with a bit flipped in ${what}`, async () => {
-    using store = await createStore({ groupOf: ({ n }) => `group ${n % 2}` })
-    await store.run(fill, ends['after a stop in order'])
-    const block = store.block()
-    const record = recordsIn(block).findLast((one) => subject.test(one.subject))!
-    flipAt(block, record.at + (at < 0 ? record.length + at : at))
-    const look = async (things: Things) => {
-      expect(await numbers(things)).toEqual(acknowledged)
-      await set(things, 'later', 1)
-      expect((await things.listGroup('group 1')).map(({ n }) => n)).toEqual([9, 1, 1, 1])
-    }
-    await store.run(look)
-    await store.run(look)
-  })
-}
 
 test('each record is told with what was wrong with it', async () => {
   using store = await createStore()
@@ -271,7 +144,6 @@ test('where both are damaged, records are restored as far as they are known, and
 
 test('a bucket is not rebuilt from a journal that lacks changes; it is when the journal is complete again', async () => {
   using store = await createStore()
-  const { 'after a stop in order': stop } = ends
   await store.run(fill, stop)
   // The index does not fit, so that nothing can be repaired in the bucket.
   flipFirst(store.block())

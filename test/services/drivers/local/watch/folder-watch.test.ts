@@ -1,76 +1,13 @@
-import {
-  appendFileSync,
-  chmodSync,
-  mkdirSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs'
+import { appendFileSync, chmodSync, mkdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test, vi } from 'vitest'
 import { EventCount } from '../../../../../services/drivers/local/watch/event-count.ts'
 import { FolderWatch } from '../../../../../services/drivers/local/watch/folder-watch.ts'
 import { WatchError } from '../../../../../services/drivers/feeds/feed.ts'
-import { createBounds } from '../../../../../services/drivers/contract/bounds.ts'
-import { createFolder } from '../../../../support/migrations.ts'
 import { isRoot, ordinaryUser } from '../../../../support/ordinary-user.ts'
 import { until } from '../../../../support/until.ts'
-
-/** A watched folder, and the paths that were told since the last look; a path with a slash at its end means all below it. */
-async function watchFolder(
-  options: { maxWatches?: number; events?: EventCount; own?: string; before?: (source: string) => void } = {},
-) {
-  const { own, before, ...rest } = options
-  const folder = createFolder('source', 'outside')
-  mkdirSync(join(folder.source, 'there/below'), { recursive: true })
-  const ends: WatchError[] = []
-  const told = new Set<string>()
-  const watch = new FolderWatch({
-    root: Buffer.from(folder.source),
-    maxWatches: 1_000,
-    events: new EventCount(),
-    ...(own !== undefined && {
-      bounds: createBounds([
-        { name: 'the configuration folder', path: join(folder.root, own), fix: 'move it' },
-      ]),
-    }),
-    ...rest,
-    onDirty: () => {
-      for (const { folder, names, trees, scope } of watch.dirty.take()) {
-        const at = (name: string) => (folder === '' ? name : `${folder}/${name}`)
-        for (const name of names) told.add(at(name))
-        for (const name of trees) told.add(`${at(name)}/`)
-        if (scope !== 'names') told.add(`${folder}:${scope}`)
-      }
-    },
-    onEnd: (error) => ends.push(error),
-  })
-  try {
-    before?.(folder.source)
-    await watch.open()
-  } catch (error) {
-    folder[Symbol.dispose]()
-    throw error
-  }
-  return {
-    watch,
-    ends,
-    told,
-    at: (path: string) => join(folder.source, path),
-    outside: (path: string) => join(folder.outside, path),
-    /** Until all of these were told. */
-    untilTold: (...paths: string[]) =>
-      until(`${paths.slice(0, 5).join(', ')} of ${paths.length} are told`, () =>
-        paths.every((path) => told.has(path)),
-      ),
-    [Symbol.dispose]: () => {
-      watch.close()
-      folder[Symbol.dispose]()
-    },
-  }
-}
+import { createFolder } from '../../../../support/migrations.ts'
+import { watchFolder } from '../../../../support/watched-folder.ts'
 
 test('tells of files that are made, written, renamed, removed, or get another mode, at every level', async () => {
   using watched = await watchFolder()
@@ -197,10 +134,6 @@ test('names that are not text are told by their bytes', async () => {
   await watched.untilTold(`there/${name.toString('latin1')}`)
 })
 
-/** What the system keeps for a reader; one for making a file, one for writing to it. */
-const maxQueuedEvents = () => Number(readFileSync('/proc/sys/fs/inotify/max_queued_events', 'utf8'))
-const eventsPerFile = 2
-
 test('more folders than may be watched end it, at the beginning and later', async () => {
   await expect(watchFolder({ maxWatches: 2 })).rejects.toMatchObject({ isLimit: true })
   using watched = await watchFolder({ maxWatches: 4 })
@@ -218,17 +151,6 @@ test('as many events in one turn as the system keeps may have been more: all is 
   writeFileSync(watched.at('one more'), 'x')
   await watched.untilTold('one more')
   expect(watched.told.has(':tree')).toBe(false)
-})
-
-test('watches of one thread share a kernel queue: when they fill it together, each of them compares everything', async () => {
-  const events = new EventCount()
-  using one = await watchFolder({ events })
-  using two = await watchFolder({ events })
-  using three = await watchFolder({ events })
-  // Each of them alone stays below half of the queue, and the three overflow it.
-  const count = Math.ceil((0.42 * maxQueuedEvents()) / eventsPerFile)
-  for (const { at } of [one, two, three]) for (let i = 0; i < count; i++) writeFileSync(at(`there/${i}`), 'x')
-  await Promise.all([one, two, three].map(({ untilTold }) => untilTold(':tree')))
 })
 
 test('the end of a tree with many watches fills the queue as well: those that go on compare everything', async () => {
