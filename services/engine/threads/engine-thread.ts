@@ -10,10 +10,12 @@ import type { FromThread, Job, Reply, ToThread } from './jobs.ts'
 import { ThreadJob, type Publish } from './thread-job.ts'
 
 /**
- * Bounds of a thread's memory. File content is outside of these heaps. Young objects are names and paths, gone after an
- * item: with more room for them a thread would only grow. The old heap holds what `EntryBudget` allows twice.
+ * Bounds of a thread's memory. File content is outside of these heaps. Young objects are names, paths, and the requests to
+ * stores that are under way: with room for these until they are answered, they are garbage before anybody looks for it. With
+ * 4 MiB, collecting it took a fifth of a thread's time (`node bench/stores.ts "4 KiB to S3"`); with twice as much, no less.
+ * The old heap holds what `EntryBudget` allows twice.
  */
-const maxYoungGenerationSizeMb = 4
+const maxYoungGenerationSizeMb = 24
 const usualMemoryMb = 256
 
 /** The thread that had a job ended by itself, for want of memory or by a defect. */
