@@ -46,6 +46,7 @@ export const sources = {
   small: { name: '10,000 × 4 KiB', ...equal(100, 100, 4_096) },
   crowded: { name: '10,000 × 4 KiB in 10 folders', ...equal(10, 1_000, 4_096) },
   objects: { name: '5,000 × 4 KiB', ...equal(50, 100, 4_096) },
+  manyObjects: { name: '40,000 × 4 KiB', ...equal(400, 100, 4_096) },
   fewObjects: { name: '1,000 × 4 KiB', ...equal(10, 100, 4_096) },
   empty: { name: '200,000 empty', ...equal(200, 1_000, 0) },
   million: { name: '1,000,000 empty in 1,000 folders', ...equal(1_000, 1_000, 0) },

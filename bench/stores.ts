@@ -86,6 +86,7 @@ interface Job {
 
 const jobs: readonly Job[] = [
   { store: 'S3', open: s3, source: sources.objects, aim: '≥ 1.3' },
+  { store: 'S3', open: s3, source: sources.manyObjects, aim: '≥ 1.3' },
   { store: 'S3', open: s3, source: sources.large, aim: '≥ 1.0' },
   { store: 'HDFS', open: hdfs, source: sources.fewObjects, aim: '≥ 1.3' },
 ]

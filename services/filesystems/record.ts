@@ -48,7 +48,7 @@ export function publicFilesystem(record: FilesystemRecord, verbose = false): Fil
     fsType: filesystemKinds[record.kind].fsType,
     isSource: record.isSource,
     isScanOnly: record.isScanOnly,
-    // No kind of this release has a change feed with positions.
+    // Positions are of migrations, each with its own.
     eventsPosition: 0,
     ...(record.isSource ? {} : { listenAndApplySourceChanges: record.listenAndApplySourceChanges }),
     properties: verbose ? { ...storeKinds[record.kind].defaults, ...properties } : properties,

@@ -10,7 +10,7 @@ import { QueueFeed } from '../notifications/queue-feed.ts'
 import { AuthorizedTransport } from './authorized-transport.ts'
 import { gcsEndpoint } from './endpoint.ts'
 import { noticesOf } from './object-events.ts'
-import { defaultPubSubEndpoint, isPubSub, Subscription } from './subscription.ts'
+import { maxAnswerBytes, defaultPubSubEndpoint, isPubSub, Subscription } from './subscription.ts'
 import type { TokenSource } from './tokens.ts'
 
 type Options = FilesystemOptions<'gcs'>
@@ -39,7 +39,12 @@ export function subscriptionChanges(
   const { bucketName, pubSubSubscription: path = '', customerKey: _, ...others } = options
   const open = () => {
     const idleTimeoutMs = Math.max(limits.idleTimeoutMs, pullTimeoutMs)
-    const transport = new AuthorizedTransport(endpoint, tokens, { ...limits, idleTimeoutMs }, address)
+    const transport = new AuthorizedTransport(
+      endpoint,
+      tokens,
+      { ...limits, idleTimeoutMs, maxAnswerBytes },
+      address,
+    )
     return new Subscription(path, endpoint.host, transport, limits)
   }
   // What one filesystem receives no other gets: those with the same access share it.

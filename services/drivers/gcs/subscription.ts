@@ -1,4 +1,5 @@
 import { failuresWith } from '../http/failures.ts'
+import { jsonObject } from '../http/json.ts'
 import { request, type RetryLimits, retryAfterMs, type Service } from '../http/requests.ts'
 import type { FailureClass } from '../contract/driver.ts'
 import type { StoreAnswer } from '../http/transport.ts'
@@ -7,6 +8,8 @@ import type { AuthorizedTransport } from './authorized-transport.ts'
 
 /** Messages of one answer; the service gives 10 MB at most, whatever is asked for. */
 const maxMessages = 1_000
+/** No answer is longer: 10 MB of messages, each with its attributes, in base64. */
+export const maxAnswerBytes = 64 * 1024 * 1024
 /** Receipts of one request, of some 200 bytes each: the service takes 512 KiB. */
 const maxReceipts = 1_000
 /** Whoever dies leaves its messages hidden for so long at most; the service takes ten minutes. */
@@ -107,7 +110,7 @@ export class Subscription implements MessageQueue {
           body: () => ({ sizeBytes: content.length, content }),
         }),
       })
-      return { ...answer, json: jsonIn(answer.body) }
+      return { ...answer, json: jsonObject(answer.body) }
     }
     const what = () => `${operation === '' ? 'look at' : operation.slice(1)} ${this.name}`
     const asked = { what, ...(signal && { signal }) }
@@ -120,15 +123,6 @@ const receiptsOf = (messages: readonly Pick<QueueMessage, 'receipt'>[]): string[
   Array.from({ length: Math.ceil(messages.length / maxReceipts) }, (_, index) =>
     messages.slice(index * maxReceipts, (index + 1) * maxReceipts).map(({ receipt }) => receipt),
   )
-
-function jsonIn(body: Buffer): Readonly<Record<string, unknown>> | undefined {
-  try {
-    const json: unknown = JSON.parse(body.toString('utf8'))
-    return typeof json === 'object' && json !== null ? (json as Readonly<Record<string, unknown>>) : undefined
-  } catch {
-    return undefined
-  }
-}
 
 const memberOf = (value: unknown, name: string): unknown =>
   typeof value === 'object' && value !== null ? (value as Readonly<Record<string, unknown>>)[name] : undefined

@@ -18,6 +18,16 @@ export function parseJson(body: Buffer): unknown {
   return JSON.parse(body.toString('utf8'))
 }
 
+/** The object that an answer is; undefined for anything else, and for what `parseJson` refuses. */
+export function jsonObject(body: Buffer): Readonly<Record<string, unknown>> | undefined {
+  try {
+    const json = parseJson(body)
+    return typeof json === 'object' && json !== null ? (json as Readonly<Record<string, unknown>>) : undefined
+  } catch {
+    return undefined
+  }
+}
+
 function requireUsual(body: Buffer): void {
   let [depth, values, isText] = [0, 0, false]
   for (let at = 0; at < body.length; at++) {

@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto'
 import type { FailureClass, StoreError } from '../contract/driver.ts'
 import { failuresWith, type Fixes } from '../http/failures.ts'
+import { jsonObject } from '../http/json.ts'
 import type { Renewable } from '../http/renewed.ts'
 import { request, type RetryLimits, retryAfterMs, type Service } from '../http/requests.ts'
 import type { StoreAddress } from '../http/store-address.ts'
@@ -20,6 +21,8 @@ const hiddenSeconds = 30
 const usualRetentionSeconds = 4 * 24 * 3_600
 /** No answer is longer: ten messages of 1 MiB, escaped. */
 const maxAnswerBytes = 64 * 1024 * 1024
+/** An error is a few lines. */
+const maxErrorBytes = 64 * 1024
 /** Of a message: the most that the service takes. */
 const maxBodyLength = 1024 * 1024
 /** An answer comes when something does, or the wait is over. */
@@ -135,7 +138,7 @@ export class SqsQueue implements MessageQueue {
     this.#url = address.url
     this.#transport = new Transport(
       address.endpoint,
-      { connectTimeoutMs: limits.connectTimeoutMs, idleTimeoutMs, connections },
+      { connectTimeoutMs: limits.connectTimeoutMs, idleTimeoutMs, connections, maxAnswerBytes },
       bounds,
     )
   }
@@ -281,7 +284,9 @@ export class SqsQueue implements MessageQueue {
       () => this.#exchange(call, body, signal),
       ({ status }) => status === 200,
     )
-    return jsonOf(answer.body) ?? {}
+    const json = jsonObject(answer.body)
+    if (json === undefined) throw failed('unreachable', what(), 'the answer cannot be read')
+    return json
   }
 
   /** One try, and one more where the credentials have ended, or only the clock was wrong. */
@@ -344,17 +349,9 @@ export const queueName = ({ name }: QueueAddress): string => `the queue ${name} 
 /** An error has its name in the body, after the name of the API; one of the whole service only in a header. */
 function codeOf({ status, headers, body }: StoreAnswer): string | undefined {
   if (status < 300) return undefined
-  const type = (body.length < 64 * 1024 ? jsonOf(body) : undefined)?.['__type'] ?? headers['x-amzn-errortype']
+  const type =
+    (body.length < maxErrorBytes ? jsonObject(body) : undefined)?.['__type'] ?? headers['x-amzn-errortype']
   return typeof type === 'string' ? /^(?:.*#)?([\w.]{1,100})/.exec(type)?.[1] : undefined
-}
-
-function jsonOf(body: Buffer): Readonly<Record<string, unknown>> | undefined {
-  if (body.length > maxAnswerBytes) return undefined
-  try {
-    return recordOf(JSON.parse(body.toString('utf8')))
-  } catch {
-    return undefined
-  }
 }
 
 const recordOf = (value: unknown): Readonly<Record<string, unknown>> =>

@@ -151,3 +151,10 @@ test('what is no message is left out', async () => {
   ])
   expect(await double.queue.receive(never)).toEqual([{ body: 'b', receipt: 'r', sentMs: 5 }])
 })
+
+test('an answer that cannot be read, or would fill the memory, is told, and no message is taken from it', async () => {
+  for (const body of ['no JSON', `{"Messages":[${'{},'.repeat(8_100_000)}{}]}`]) {
+    using double = await startDouble(() => [200, body])
+    await expect(double.queue.receive(never)).rejects.toMatchObject({ failure: 'unreachable' })
+  }
+})
