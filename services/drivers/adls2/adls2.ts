@@ -15,6 +15,7 @@ import { blobName, refuseDirectory, refuseName, writable } from '../azure-blob/n
 import { removeBlob } from '../azure-blob/remove.ts'
 import { Paths, withoutKept } from '../azure-blob/paths.ts'
 import { BlobFile } from '../azure-blob/source-file.ts'
+import { BlobCopy, BlobPlace } from '../azure-blob/store-copy.ts'
 import {
   checkParts,
   maxBlobBytes,
@@ -52,6 +53,7 @@ import {
   type Page,
   type PartBody,
   type SourceFile,
+  type StoreCopy,
   type StoreIdentity,
   type StorePath,
   type StoreWitness,
@@ -88,6 +90,8 @@ export class Adls2Driver implements Driver {
   rename?: NonNullable<Driver['rename']>
   readonly identify?: NonNullable<Driver['identify']>
   readonly #addresses: { readonly address: StoreAddress; readonly field: string }[]
+  readonly direct: BlobPlace
+  readonly #copies = new WeakMap<BlobPlace, StoreCopy>()
   readonly changes?: Changes
   readonly #permission: HostPermission | undefined
   readonly #client: BlobClient
@@ -160,6 +164,7 @@ export class Adls2Driver implements Driver {
     const isListed = credentials.sas !== undefined && credentials.sas.scope !== 'account'
     this.#container = new Container(this.#client, { isListed, directory })
     if (!isListed) this.identify = (was, signal) => this.#identify(was, signal)
+    this.direct = new BlobPlace(this.#container, `${options.accountName} at ${this.#client.service}`)
     this.#property = property
     this.#root = Buffer.from(directory)
     this.#containerName = `container ${options.containerName} of account ${options.accountName}`
@@ -357,7 +362,10 @@ export class Adls2Driver implements Driver {
     const blob = this.#blob(path)
     if (blob === undefined) throw failed('gone', what(), 'no such file')
     if (path.length === 0) throw failed('unsupported', what(), 'it is a folder')
-    const opened = await this.#container.readHead(blob, Math.min(headBytes, requestBytes), what)
+    const opened =
+      options.contentLater === true
+        ? await this.#withoutHead(blob, what)
+        : await this.#container.readHead(blob, Math.min(headBytes, requestBytes), what)
     if (opened?.isFolder ?? (await this.#hasChildren(blob, what)))
       throw failed('unsupported', what(), 'it is a folder')
     if (opened === undefined) throw failed('gone', what(), 'no such file')
@@ -365,6 +373,11 @@ export class Adls2Driver implements Driver {
     return new BlobFile(this.#client, { ...opened, attributes, blob }, requestBytes, (operation) =>
       this.#what(operation, path)(),
     )
+  }
+
+  async #withoutHead(blob: string, what: What) {
+    const found = await this.#container.properties(blob, what)
+    return found && { ...found, head: Buffer.alloc(0) }
   }
 
   refuses(path: StorePath, { type, sizeBytes }: Pick<Entry, 'type' | 'sizeBytes'>): string | undefined {
@@ -519,6 +532,21 @@ export class Adls2Driver implements Driver {
 
   locate(path: StorePath): Location {
     return { own: { device: this.#containerName, path: joinPath(this.#root, path) }, mounted: [] }
+  }
+
+  copyWithin({ direct }: Driver): StoreCopy | undefined {
+    if (!(direct instanceof BlobPlace) || direct.account !== this.direct.account) return undefined
+    const known = this.#copies.get(direct)
+    if (known !== undefined) return known
+    const copy = new BlobCopy(direct.container, {
+      container: this.#container,
+      what: (operation, path) => this.#what(operation, path),
+      writable: (path, what) => this.#writable(path, what),
+      refuseFolder: (blob, what) => this.#refuseFolder(blob, what),
+      withAccess: (blob, attributes, what) => this.#withAccess(blob, attributes, { isNew: false }, what),
+    })
+    this.#copies.set(direct, copy)
+    return copy
   }
 
   async close(): Promise<void> {

@@ -36,6 +36,8 @@ export interface BlobRequest extends Asked {
 
 /** Requests to one container: signed, retried, errors classified. */
 export class BlobClient {
+  /** Scheme, host and port. */
+  readonly service: string
   readonly #transport: Transport
   readonly #authorizer: Authorizer
   readonly #host: string
@@ -54,6 +56,7 @@ export class BlobClient {
     this.#authorizer = authorizer
     this.#host =
       endpoint.port === (endpoint.secure ? 443 : 80) ? endpoint.host : `${endpoint.host}:${endpoint.port}`
+    this.service = `${endpoint.secure ? 'https' : 'http'}://${this.#host}`
     this.#containerPath = endpoint.containerPath
     this.#retry = limits
     this.#service = blobService(this.#host, (answer) => authorizer.refusal?.(answer))
@@ -73,6 +76,18 @@ export class BlobClient {
   /** What lets requests in by their query, for a request that names a second blob; undefined where a header does. */
   get credentialQuery(): string | undefined {
     return this.#authorizer.query
+  }
+
+  /** Names a blob of this container as what the service is to copy. */
+  async copySource(blob: string): Promise<Readonly<Record<string, string>>> {
+    const container = this.#containerPath.slice(this.#containerPath.lastIndexOf('/') + 1)
+    const access = await this.#authorizer.sourceAccess(`${container}/${blob}`, Date.now() + this.aheadMs)
+    const { query, authorization } = access
+    const url = `${this.service}${this.#containerPath}/${encodeBlobName(blob)}`
+    return {
+      'x-ms-copy-source': query === undefined ? url : `${url}?${query}`,
+      ...(authorization !== undefined && { 'x-ms-copy-source-authorization': authorization }),
+    }
   }
 
   get clockOffset(): ClockOffset | undefined {

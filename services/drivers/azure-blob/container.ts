@@ -1,5 +1,6 @@
 import { CursorGuard } from '../http/cursor-guard.ts'
 import { createHash, hash } from 'node:crypto'
+import type { CopyOutcome } from '../buckets/copies.ts'
 import type { StoreHeaders } from '../http/transport.ts'
 import {
   headerMetadata,
@@ -11,7 +12,7 @@ import {
 } from './attributes.ts'
 import type { BlobClient, BlobRequest } from './client.ts'
 import { Folding } from './folding.ts'
-import { answerError, failed } from './errors.ts'
+import { answerError, type BlobAnswer, failed } from './errors.ts'
 import {
   type ListPage,
   type ListedBlob,
@@ -48,6 +49,26 @@ export interface BlobProperties {
  * namespace. Other conflicts (a lease, a policy, a container that is being deleted) say nothing about that.
  */
 const somethingStandsThere = ['BlobAlreadyExists', 'PathAlreadyExists', 'ResourceTypeMismatch']
+
+/** Answers that say that a copy is not made, whatever the reason: its content is sent then, and tells it. */
+const copyRefusals = [400, 401, 403, 404, 405, 409, 411, 412, 501]
+
+/** Codes that speak of the blob that is copied: nothing else of a copy has a condition that answers so, or must be there. */
+const outcomeOfCode: Readonly<Record<string, CopyOutcome>> = {
+  SourceConditionNotMet: 'changed',
+  ConditionNotMet: 'changed',
+  BlobNotFound: 'gone',
+}
+
+function refusedAs({ status, code = '' }: Pick<BlobAnswer, 'status' | 'code'>): CopyOutcome {
+  // With the status that the service got when it asked for the blob.
+  if (code === 'CannotVerifyCopySource' && (status === 404 || status === 412))
+    return status === 404 ? 'gone' : 'changed'
+  return outcomeOfCode[code] ?? 'refused'
+}
+
+/** Headers that say what is copied. */
+export type CopySource = Readonly<Record<string, string>>
 
 /** Headers of a write beside content and digest: metadata, and `x-ms-blob-` properties. */
 export type WriteHeaders = Readonly<Record<string, string>>
@@ -292,6 +313,62 @@ export class Container {
       accept,
     })
     return status !== 409
+  }
+
+  /** Scheme, host and port of the service that it is at. */
+  get service(): string {
+    return this.#client.service
+  }
+
+  /** Names a blob of it as what the service is to copy, of this version alone. */
+  async copySource(blob: string, etag: string): Promise<CopySource> {
+    return { ...(await this.#client.copySource(blob)), 'x-ms-source-if-match': etag }
+  }
+
+  /**
+   * Has the service copy a whole blob. `stands` when `create` is set and something stands there.
+   * @param headers metadata that it has then, in place of the source's; there must be some
+   */
+  async copyBlob(
+    blob: string,
+    source: CopySource,
+    options: { readonly headers: WriteHeaders; readonly create: boolean },
+    what: What,
+  ): Promise<'copied' | 'stands' | CopyOutcome> {
+    const store = { ...source, 'x-ms-requires-sync': 'true', ...options.headers }
+    const condition = options.create ? { ifNoneMatch: '*' } : {}
+    const answer = await this.#client.request({
+      method: 'PUT',
+      blob,
+      body: Buffer.alloc(0),
+      store,
+      what,
+      accept: copyRefusals,
+      ...condition,
+    })
+    if (somethingStandsThere.includes(answer.code ?? '')) return 'stands'
+    if (answer.status >= 300) return refusedAs(answer)
+    return answer.headers['x-ms-copy-status'] === 'success' ? 'copied' : 'refused'
+  }
+
+  /** Has the service copy a range of a blob as a block of another one. */
+  async copyBlock(
+    blob: string,
+    id: string,
+    source: CopySource,
+    { offset, length }: { readonly offset: number; readonly length: number },
+    what: What,
+  ): Promise<'copied' | CopyOutcome> {
+    const answer = await this.#client.request({
+      method: 'PUT',
+      blob,
+      query: { blockid: id, comp: 'block' },
+      body: Buffer.alloc(0),
+      store: { ...source, 'x-ms-source-range': `bytes=${offset}-${offset + length - 1}` },
+      what,
+      accept: copyRefusals,
+    })
+    return answer.status < 300 ? 'copied' : refusedAs(answer)
   }
 
   #propertiesOf(headers: StoreHeaders, sizeBytes: number): BlobProperties {

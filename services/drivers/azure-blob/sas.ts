@@ -1,6 +1,6 @@
 import { notAccepted } from '../../../subjects/kit/errors.ts'
 import type { BlobAnswer } from './errors.ts'
-import type { Authorizer } from './signing.ts'
+import type { Authorizer, SourceAccess } from './signing.ts'
 
 /** Names of the parameters of signatures, of which new ones come with new versions. */
 const parameterName = /^(?:s[a-z]{1,6}|rsc[cdelt])$/
@@ -71,6 +71,10 @@ export class SharedAccessSignature implements Authorizer {
         `must be the one that the SAS is for, ${this.#of('sdd')} levels deep (sdd)`,
       )
     return 'directory'
+  }
+
+  sourceAccess(): SourceAccess {
+    return { query: this.query }
   }
 
   /** Throws GantryError NOT_ACCEPTED where it lets nobody read queues of the account. */

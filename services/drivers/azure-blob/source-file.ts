@@ -7,15 +7,17 @@ export interface OpenedBlob {
   readonly sizeBytes: number
   readonly attributes: FileAttributes
   readonly etag: string
-  /** The first bytes, which came with the answer to `open`; possibly all. */
+  /** Of the content, base64, where whoever wrote it gave one and it was asked for. */
+  readonly md5?: string
+  /** The first bytes, which came with the answer to `open`; possibly all, or none. */
   readonly head: Buffer
 }
 
 /** One version of a blob, held by its ETag: the service answers 412 when another version stands there. */
 export class BlobFile implements SourceFile {
   readonly nameCount = 1
+  readonly opened: OpenedBlob
   readonly #client: BlobClient
-  readonly #opened: OpenedBlob
   readonly #requestBytes: number
   readonly #describe: (operation: string) => string
 
@@ -26,25 +28,25 @@ export class BlobFile implements SourceFile {
     describe: (operation: string) => string,
   ) {
     this.#client = client
-    this.#opened = opened
+    this.opened = opened
     this.#requestBytes = requestBytes
     this.#describe = describe
   }
 
   get sizeBytes(): number {
-    return this.#opened.sizeBytes
+    return this.opened.sizeBytes
   }
 
   get attributes(): FileAttributes {
-    return this.#opened.attributes
+    return this.opened.attributes
   }
 
   get version(): string {
-    return this.#opened.etag
+    return this.opened.etag
   }
 
   async read(offset: number, length: number): Promise<Buffer> {
-    const { head, sizeBytes } = this.#opened
+    const { head, sizeBytes } = this.opened
     const end = offset + length
     if (end > sizeBytes) throw this.#changed('read', `it has ${sizeBytes} bytes, not ${end}`)
     if (end <= head.length) return head.subarray(offset, end)
@@ -56,7 +58,7 @@ export class BlobFile implements SourceFile {
   }
 
   async verifyUnchanged(): Promise<void> {
-    const { blob, etag } = this.#opened
+    const { blob, etag } = this.opened
     const what = () => this.#describe('check')
     const answer = await this.#client.request({
       method: 'HEAD',
@@ -73,7 +75,7 @@ export class BlobFile implements SourceFile {
   }
 
   async #readRange(offset: number, into: Buffer): Promise<void> {
-    const { blob, etag } = this.#opened
+    const { blob, etag } = this.opened
     const range = `bytes=${offset}-${offset + into.length - 1}`
     const answer = await this.#client.request({
       method: 'GET',

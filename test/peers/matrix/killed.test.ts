@@ -1,5 +1,15 @@
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { hash } from 'node:crypto'
+import {
+  appendFileSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
+import { join, relative } from 'node:path'
 import { expect } from 'vitest'
 import { settings } from '../../../subjects/access/settings.ts'
 import { loopback } from '../../../subjects/kit/names.ts'
@@ -160,6 +170,82 @@ for (const name of storeNames.filter((one): one is Exclude<StoreName, 'local'> =
     180_000,
   )
 }
+
+/** Digests of the files of a tree by their paths, as `readTree` has them. */
+const digestsIn = (root: string): Map<string, string> =>
+  new Map(
+    readdirSync(root, { recursive: true, withFileTypes: true })
+      .filter((entry) => entry.isFile())
+      .map(({ parentPath, name }) => {
+        const path = join(parentPath, name)
+        return [relative(root, path), hash('sha256', readFileSync(path), 'base64')]
+      }),
+  )
+
+const liveLarge = (round: number) => pattern(largeBytes, round)
+
+for (const name of storeNames.filter((one): one is Exclude<StoreName, 'local'> => one !== 'local'))
+  testUnless(
+    whyNo[name],
+    `${name}: ${killed(name)} while a live migration to it goes on: files, large ones too, and folders are so there`,
+    async () => {
+      using folder = createFolder('from')
+      await using stores = await startStores(name)
+      await using victim = await startVictim()
+      const root = join(folder.from, 'live')
+      const at = (...path: string[]) => join(root, ...path)
+      mkdirSync(at('folder/below'), { recursive: true })
+      for (let file = 0; file < 20; file++) writeFileSync(at(`kept ${file}`), `kept ${file}`)
+      for (let file = 0; file < 10; file++) writeFileSync(at(`folder/below/${file}`), pattern(5_000, file))
+      const spec = await stores.create('live-to')
+      await addLocal(victim, 'from', 'source', folder.from)
+      await addStore(victim, 'target', 'target', spec)
+      await victim.call(migrations.create, {
+        migrationId: 'live-to',
+        source: 'from',
+        target: 'target',
+        path: '/live',
+        autoStart: true,
+        scanOnlyMigration: false,
+      })
+      await isState(victim, 'live-to', 'LIVE')
+      const change = (round: number) => {
+        writeFileSync(at(`new ${round}`), `new ${round}`)
+        writeFileSync(at('kept 0'), `changed in round ${round}`)
+        rmSync(at(`kept ${round}`))
+        writeFileSync(at('large'), liveLarge(round))
+        renameSync(at(round === 1 ? 'folder' : `folder ${round - 1}`), at(`folder ${round}`))
+        appendFileSync(at(`folder ${round}/below/0`), `more in round ${round}`)
+      }
+      change(1)
+      await victim.kill()
+      change(2)
+      await victim.start()
+      change(3)
+      await stores.restart?.()
+      change(4)
+      await victim.killAndStart()
+      change(5)
+      const expected = digestsIn(root)
+      await using driver = await openStore(spec, 'target')
+      let found = new Map<string, string>()
+      const look = async () => {
+        const tree = await readTree(driver, Buffer.from('live'))
+        found = new Map(
+          tree.entries().flatMap(([path, { sha256 }]) => (sha256 === undefined ? [] : [[path, sha256]])),
+        )
+        return isSame(found, expected)
+      }
+      // Whatever is read is overwritten or removed now and then.
+      await until('all is as at the source', () => look().catch(() => false)).catch((cause: unknown) => {
+        throw new Error(JSON.stringify([...found.keys()]), { cause })
+      })
+      const { failures } = await outcomeOf(victim, 'live-to')
+      expect(failures).toEqual([])
+      expect(await victim.call(migrations.get, { migrationId: 'live-to' })).toMatchObject({ state: 'LIVE' })
+    },
+    180_000,
+  )
 
 /** Contents of the files of a folder by their names. */
 const filesIn = (folder: string): Map<string, string> =>
