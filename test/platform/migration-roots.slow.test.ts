@@ -14,7 +14,7 @@ import { migrations } from '../../subjects/migrations/migrations.ts'
 import { compareTrees } from '../support/compare-trees.ts'
 import { addLocal, createFolder, nextEvent } from '../support/migrations.ts'
 import { startTestPlatform, type TestPlatform } from '../support/platform.ts'
-import { until } from '../support/until.ts'
+import { unlessGone, until } from '../support/until.ts'
 
 let platform: TestPlatform
 beforeAll(async () => {
@@ -50,7 +50,7 @@ async function createMoved(migrationId: string, options: { scanOnlyMigration: bo
       until('both are equal', async () => {
         const { state, failedPathCount, changeLagSeconds } = await get()
         const isQuiet = state === 'LIVE' && failedPathCount === 0 && changeLagSeconds === 0
-        return isQuiet && compareTrees(source, target).length === 0
+        return isQuiet && unlessGone(() => compareTrees(source, target))?.length === 0
       }),
     untilHeld: (side: string) =>
       until('it says so', async () =>

@@ -11,7 +11,7 @@ import { asOrdinaryUser, ordinaryUser, whyNotRunnable } from '../support/ordinar
 import { createHome, natsServerPath, startTestPlatform, type TestPlatform } from '../support/platform.ts'
 import { testUnless } from '../support/unless.ts'
 import { namesBelow } from '../support/names-below.ts'
-import { until } from '../support/until.ts'
+import { unlessGone, until } from '../support/until.ts'
 
 /** Restarts, and comparisons that wait for their turn. */
 const patienceMs = 300_000
@@ -136,7 +136,7 @@ async function createMigration(kind: Kind, user: User) {
         const { state, failedPathCount, conditions, changeLagSeconds = 0 } = await get()
         const isDone = ['COMPLETED', 'WAITING_FOR_NEXT_RECURRENCE', 'LIVE'].includes(state)
         const isQuiet = failedPathCount === 0 && conditions.length === 0 && changeLagSeconds === 0
-        return isDone && isQuiet && compareTrees(source, target).length === 0
+        return isDone && isQuiet && unlessGone(() => compareTrees(source, target))?.length === 0
       }),
     restart: (meanwhile?: () => void) => platform.restart(meanwhile),
     [Symbol.asyncDispose]: async () => {

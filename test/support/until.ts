@@ -1,4 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises'
+import { isErrno } from '../../services/drivers/local/errors.ts'
 
 const pollMs = 10
 /** Ends what hangs: far longer than anything here takes, even on half a core. */
@@ -20,3 +21,13 @@ export async function until<T>(
 
 const holds = <T>(value: T): value is Exclude<T, undefined | null | false> =>
   value !== undefined && value !== null && value !== false
+
+/** What is found, or nothing where something went away while somebody looked: whoever waits looks again. */
+export function unlessGone<T>(look: () => T): T | undefined {
+  try {
+    return look()
+  } catch (error) {
+    if (!isErrno(error, 'ENOENT')) throw error
+    return undefined
+  }
+}

@@ -181,6 +181,7 @@ export class Adls2Driver implements Driver {
       storeName: this.#place,
       folders: 'implied',
       listsAttributes: true,
+      listsInOrder: true,
       symlinks: false,
       modes: true,
       folderTimesMove: false,

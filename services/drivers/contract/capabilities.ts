@@ -14,6 +14,11 @@ export interface Capabilities {
    * something (`createdMs`); times, modes, owners and digests are to be asked for by `stat`.
    */
   readonly listsAttributes: boolean
+  /**
+   * Whether listings go forward by the bytes of names, those of folders with a slash behind them, so that two large folders
+   * can be read side by side. Who relies on it asks for what it does not find so: it saves requests, and decides nothing.
+   */
+  readonly listsInOrder?: boolean
   /** Symbolic links can be kept as links. */
   readonly symlinks: boolean
   /** Permission bits can be kept. */

@@ -117,6 +117,7 @@ export class GcsDriver extends BucketDriver<GcsObject> implements Driver {
       storeName: place,
       folders: 'implied',
       listsAttributes: true,
+      listsInOrder: true,
       symlinks: false,
       modes: true,
       folderTimesMove: false,

@@ -135,6 +135,7 @@ export class HdfsDriver implements Driver {
       folders: 'real',
       // When something was made is an attribute of its own, which no listing has.
       listsAttributes: !this.#isTarget,
+      listsInOrder: true,
       symlinks: false,
       modes: true,
       folderTimesMove: true,

@@ -159,6 +159,7 @@ export class S3Driver extends BucketDriver<S3Object> implements Driver {
       storeName: place,
       folders: 'implied',
       listsAttributes: false,
+      listsInOrder: true,
       symlinks: false,
       modes: true,
       folderTimesMove: false,

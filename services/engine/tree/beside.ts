@@ -1,19 +1,27 @@
-import type { Entry, StorePath } from '../../drivers/contract/driver.ts'
+import type { Entry, Page, StorePath } from '../../drivers/contract/driver.ts'
 import { type EntryBudget, threadBudget } from './entry-budget.ts'
 import { concurrently } from '../../../broker/common/concurrently.ts'
 import { takenAt, targetPath } from '../run/mappings.ts'
-import { storeError, targetError } from '../../drivers/contract/store-error.ts'
+import { storeError, type StoreSide, targetError } from '../../drivers/contract/store-error.ts'
 import { joinPath } from '../items/paths.ts'
 import { atTarget, concurrencyOf, type Run } from '../run/run.ts'
 
-/** Entries of one folder that are held in memory, some 550 bytes each; in a larger folder each name is asked for by itself. */
+/**
+ * Entries of one folder that are held in memory, some 550 bytes each. A larger folder is read side by side with the other one
+ * where both stores list in order; what that does not find, and else each name, is asked for by itself.
+ */
 const maxInMemory = 200_000
+
+/** Entries that are held of a folder that is read side by side: what the other one lacks leaves room for what follows. */
+const maxInWindow = 20_000
 
 export interface BesideOptions {
   /** When the folder may be finished, whatever else its job does; default: at once. */
   readonly turn?: Promise<void>
   /** Entries that are kept at most. */
   readonly limit?: number
+  /** Of a folder that is read side by side: several pages of a listing. */
+  readonly windowEntries?: number
   /** Of what the thread holds. */
   readonly budget?: EntryBudget
 }
@@ -37,7 +45,12 @@ export interface Beside extends Disposable {
 export async function lookBeside(
   run: Run,
   folder: StorePath,
-  { turn = Promise.resolve(), limit = maxInMemory, budget = threadBudget }: BesideOptions = {},
+  {
+    turn = Promise.resolve(),
+    limit = maxInMemory,
+    windowEntries = maxInWindow,
+    budget = threadBudget,
+  }: BesideOptions = {},
 ): Promise<Beside | undefined> {
   const { signal } = run.stop
   const entries = new Map<string, Entry>()
@@ -46,7 +59,7 @@ export async function lookBeside(
   try {
     for await (const { entries: batch } of run.target.list(targetPath(run, folder), signal)) {
       run.stop.check()
-      if (entries.size + batch.length > limit) return new BesideInStore(run, folder)
+      if (entries.size + batch.length > limit) return new BesideInStore(run, folder, windowEntries)
       await held.take(batch.length, turn, signal)
       for (const entry of batch) entries.set(keyOf(entry.name), entry)
     }
@@ -99,25 +112,31 @@ class BesideInMemory implements Beside {
   }
 }
 
-/** For a folder with more names than fit: asks the stores for each. */
+/** For a folder with more names than fit: asks the stores for each that is not found beside it. */
 class BesideInStore implements Beside {
   readonly #run: Run
   readonly #folder: StorePath
+  readonly #windowEntries: number
+  readonly #target: Window | undefined
 
-  constructor(run: Run, folder: StorePath) {
+  constructor(run: Run, folder: StorePath, windowEntries: number) {
     this.#run = run
     this.#folder = folder
+    this.#windowEntries = windowEntries
+    this.#target = this.#window('target', targetPath(run, folder))
   }
 
   [Symbol.dispose](): void {
-    // It holds nothing.
+    this.#target?.[Symbol.dispose]()
   }
 
   async find(batch: readonly Entry[]): Promise<ReadonlyMap<Entry, Entry>> {
     const there = targetPath(this.#run, this.#folder)
     const found = new Map<Entry, Entry>()
+    await atTarget(this.#target?.reach(batch) ?? Promise.resolve())
     await concurrently(batch, concurrencyOf(this.#run), async (entry) => {
-      const beside = await atTarget(this.#run.target.stat(joinPath(there, entry.name)))
+      const beside =
+        this.#target?.take(entry.name) ?? (await atTarget(this.#run.target.stat(joinPath(there, entry.name))))
       if (beside !== undefined) found.set(entry, beside)
     })
     return found
@@ -126,9 +145,12 @@ class BesideInStore implements Beside {
   async *rest(): AsyncIterable<Entry[]> {
     const { source, target, stop } = this.#run
     const there = targetPath(this.#run, this.#folder)
+    using beside = this.#window('source', this.#folder)
     for await (const { entries } of target.list(there, stop.signal)) {
       const only: Entry[] = []
+      await beside?.reach(entries)
       await concurrently(entries, concurrencyOf(this.#run), async (entry) => {
+        if (beside?.take(entry.name) !== undefined) return
         const path = joinPath(this.#folder, entry.name)
         if (takenAt(this.#run, joinPath(there, entry.name), path) !== undefined) return
         if ((await source.stat(path)) === undefined) only.push(entry)
@@ -136,7 +158,65 @@ class BesideInStore implements Beside {
       if (only.length > 0) yield only
     }
   }
+
+  #window(side: StoreSide, folder: StorePath): Window | undefined {
+    const { source, target, stop } = this.#run
+    const isInOrder = [source, target].every(({ capabilities }) => capabilities.listsInOrder === true)
+    return isInOrder ? new Window(this.#run[side].list(folder, stop.signal), this.#windowEntries) : undefined
+  }
 }
+
+/** A part of a listing that goes forward with another one. */
+class Window implements Disposable {
+  readonly #pages: AsyncIterator<Page>
+  readonly #maxEntries: number
+  readonly #held = new Map<string, Entry>()
+  /** All up to this name has been seen. */
+  #reached = ''
+  #isOver = false
+
+  constructor(pages: AsyncIterable<Page>, maxEntries: number) {
+    this.#pages = pages[Symbol.asyncIterator]()
+    this.#maxEntries = maxEntries
+  }
+
+  [Symbol.dispose](): void {
+    this.#held.clear()
+    void this.#pages.return?.().catch(() => undefined)
+  }
+
+  /** Reads on as far as other entries go. */
+  async reach(others: readonly Entry[]): Promise<void> {
+    const last = lastOf(others)
+    while (!this.#isOver && this.#reached < last) {
+      const page = await this.#pages.next()
+      this.#isOver = page.done === true
+      if (page.done === true) return
+      const { entries } = page.value
+      this.#reached = [this.#reached, lastOf(entries)].toSorted().at(-1)!
+      for (const entry of entries) this.#held.set(keyOf(entry.name), entry)
+      for (const oldest of this.#held.keys()) {
+        if (this.#held.size <= this.#maxEntries) break
+        this.#held.delete(oldest)
+      }
+    }
+  }
+
+  /** The entry of this name, once; undefined where it is not in this part. */
+  take(name: Buffer): Entry | undefined {
+    const key = keyOf(name)
+    const found = this.#held.get(key)
+    this.#held.delete(key)
+    return found
+  }
+}
+
+/** The greatest of the names by which stores list in order. */
+const lastOf = (entries: readonly Entry[]): string =>
+  entries.reduce((last, { name, type }) => {
+    const key = type === 'folder' ? `${keyOf(name)}/` : keyOf(name)
+    return key > last ? key : last
+  }, '')
 
 /** One character a byte: two names have the same key only if they are the same bytes. */
 const keyOf = (name: Buffer) => name.toString('latin1')

@@ -18,7 +18,7 @@ import { noPubSub, startPubSub } from '../../support/pubsub-emulator.ts'
 import { seededRandom } from '../../support/random.ts'
 import { StoreWriter } from '../../support/store-writer.ts'
 import { testUnless } from '../../support/unless.ts'
-import { until } from '../../support/until.ts'
+import { unlessGone, until } from '../../support/until.ts'
 
 const seed = Number(process.env['GANTRY_LIVE_SEED'] ?? 20_261_125)
 
@@ -64,7 +64,10 @@ testUnless(
     let platform = await startTestPlatform({ home })
     const same = () =>
       until(`the bucket is in the target, seed ${seed}`, async () =>
-        isDeepStrictEqual(await contentOf(driver), contentBelow(folder.target)),
+        isDeepStrictEqual(
+          await contentOf(driver),
+          unlessGone(() => contentBelow(folder.target)),
+        ),
       )
     try {
       await platform.call(settings.put, { storeHosts: [loopback] })

@@ -24,7 +24,7 @@ import { createHome } from '../../support/platform.ts'
 import { readTree } from '../../support/store-tree.ts'
 import { addStore, openStore, startStores, type StoreName, storeNames, whyNo } from '../../support/stores.ts'
 import { testUnless } from '../../support/unless.ts'
-import { until } from '../../support/until.ts'
+import { unlessGone, until } from '../../support/until.ts'
 
 const folders = 3
 const filesOfFolder = 60
@@ -161,9 +161,13 @@ for (const name of storeNames.filter((one): one is Exclude<StoreName, 'local'> =
       await change(3)
       await stores.restart?.()
       await change(4)
-      const now = () => filesIn(join(folder.to, 'live'))
-      await until('all is as at the source', () => isSame(now(), expected)).catch((cause: unknown) => {
-        throw new Error(JSON.stringify([...now()]), { cause })
+      let found = new Map<string, string>()
+      const look = () => {
+        found = unlessGone(() => filesIn(join(folder.to, 'live'))) ?? found
+        return isSame(found, expected)
+      }
+      await until('all is as at the source', look).catch((cause: unknown) => {
+        throw new Error(JSON.stringify([...found]), { cause })
       })
       expect(await victim.call(migrations.get, { migrationId })).toMatchObject({ state: 'LIVE' })
     },

@@ -90,6 +90,7 @@ export class ObjectStoreDoubleDriver implements Driver {
       storeName: 'the double of an object store',
       folders: 'implied',
       listsAttributes: true,
+      listsInOrder: true,
       symlinks: false,
       modes: true,
       folderTimesMove: false,

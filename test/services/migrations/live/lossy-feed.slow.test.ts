@@ -9,7 +9,7 @@ import { type Lossy, setLossy } from '../../../support/lossy-source-double.ts'
 import { addLocal, createFolder } from '../../../support/migrations.ts'
 import { startTestPlatform, type TestPlatform } from '../../../support/platform.ts'
 import { oneOf, randomBelow, seededRandom } from '../../../support/random.ts'
-import { until } from '../../../support/until.ts'
+import { unlessGone, until } from '../../../support/until.ts'
 
 const steps = Number(process.env['GANTRY_LIVE_STEPS'] ?? 1_500)
 /** GANTRY_LIVE_SEED repeats a run that failed. */
@@ -156,7 +156,7 @@ test.each(Array.from({ length: runs }, (_, run) => ({ seed: seed + run })))(
       if (pause === 0) await delay(randomBelow(random, 60))
       else if (pause < 20) await nextTurn()
     }
-    const isAtRest = () => compareTrees(folder.source, folder.target).length === 0
+    const isAtRest = () => unlessGone(() => compareTrees(folder.source, folder.target))?.length === 0
     await until('the target is as the source is', isAtRest).catch(() => undefined)
     expect(compareTrees(folder.source, folder.target)).toEqual([])
     await until('all that was told is done', () => lossy.counts.done === lossy.counts.told)
