@@ -88,6 +88,12 @@ const azure = {
           'Queue into which Event Grid puts what changes in the container (docs/AZURE.md): live migrations from there are told of changes by it',
       }),
     ),
+    changeFeed: Type.Optional(
+      Type.Boolean({
+        description:
+          'Whether live migrations are told of changes by the blob change feed of the account (docs/AZURE.md); default false. In place of eventQueue',
+      }),
+    ),
     additionalProperties: propertiesOption(azureProperties, {
       ineffective: azureIneffectiveProperties,
       families: azurePropertyFamilies,
