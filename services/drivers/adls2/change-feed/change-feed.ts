@@ -81,6 +81,8 @@ export class BlobChangeFeed implements ChangeFeed {
   #listener: FeedListener | undefined
   #stream = ''
   #identity = ''
+  /** Up to this segment all are there; '' where none is known to be. */
+  #consumable = ''
   /** All up to this segment is done. */
   #after = firstSegment
   /** Those after it that were looked at. */
@@ -173,6 +175,7 @@ export class BlobChangeFeed implements ChangeFeed {
 
   /** Begins now: what is told are changes from some minutes ago on. */
   async #begin(signal: AbortSignal): Promise<void> {
+    this.#identity = await this.#log.identity(signal)
     const consumable = await this.#log.consumable(signal)
     this.#readMs = this.#log.nowMs
     this.#fromMs = this.#readMs - clockSlackMs
@@ -208,10 +211,9 @@ export class BlobChangeFeed implements ChangeFeed {
       } catch (error) {
         // Where it misses something again at once, it would for ever.
         if (!(error instanceof Missed) || this.#hasMissed) throw error
-        this.#hasMissed = true
-        const sinceMs = seenAt(this.#readMs)
+        this.#isMissing(seenAt(this.#readMs))
         await this.#begin(signal)
-        this.#isMissing(sinceMs)
+        this.#hasMissed = true
       }
       this.#awaySinceMs = undefined
       this.#compareMissing()
@@ -227,7 +229,8 @@ export class BlobChangeFeed implements ChangeFeed {
     const nowMs = this.#log.nowMs
     if (nowMs - this.#readMs > keepsMs && !(await this.#isWhole(this.#position, signal)))
       throw new Missed('nobody looked for too long')
-    const consumable = (await this.#log.consumable(signal)) ?? ''
+    if ((await this.#log.identity(signal)) !== this.#identity) throw new Missed('it was enabled anew')
+    this.#consumable = (await this.#log.consumable(signal)) ?? ''
     const names = await this.#log.segments(this.#after, signal)
     for (const name of names) {
       const state = this.#segments.get(name) ?? new SegmentState()
@@ -242,7 +245,7 @@ export class BlobChangeFeed implements ChangeFeed {
         if (this.#isFull) return
       }
       if (state.shards.size > new Set(segment.shards).size) throw new Missed(`a shard of ${name} has gone`)
-      state.isRead = segment.isFinalized && name <= consumable
+      state.isRead = segment.isFinalized
     }
     for (const [name, { isRead }] of this.#segments)
       if (!isRead && !names.includes(name)) throw new Missed(`segment ${name} has gone`)
@@ -394,7 +397,8 @@ export class BlobChangeFeed implements ChangeFeed {
   #settle(): void {
     const names = [...this.#segments.keys()].toSorted()
     for (const name of names) {
-      if (this.#segments.get(name)?.isDone !== true) return
+      // Others may come before one that is not consumable.
+      if (name > this.#consumable || this.#segments.get(name)?.isDone !== true) return
       this.#segments.delete(name)
       this.#after = name
     }

@@ -18,9 +18,10 @@ const listedAtOnce = 5_000
 /** Before all that have events: stands for the feed as such. */
 export const firstSegment = '1601/01/01/0000'
 
-/** What a segment is named by: the time at which its hour begins, in UTC. As texts they are in the order of time. */
-const segmentForm = /^\d{4}(?:\/\d{2}(?:\/\d{2}(?:\/\d{4})?)?)?$/
-const segmentLevels = 4
+/** A segment is named by the time at which its hour begins, in UTC. As texts these are in the order of time. */
+const segmentForm = /^\d{4}\/\d{2}\/\d{2}\/\d{4}$/
+/** By these levels of folders it is found. */
+const segmentForms = [/^\d{4}$/, /^\d{4}\/\d{2}$/, /^\d{4}\/\d{2}\/\d{2}$/, segmentForm]
 const shardForm = /^\$blobchangefeed\/(log\/\d{1,5}\/\d{4}\/\d{2}\/\d{2}\/\d{4})\/$/
 const chunkForm = /^(\d{5})\.avro$/
 
@@ -86,27 +87,28 @@ export class ChangeLog {
 
   /** Names of those that are there after one, in their order. Throws Missed where they are too many. */
   async segments(after: string, signal: AbortSignal): Promise<readonly string[]> {
-    const found: string[] = []
-    await this.#ask(() => this.#collect({ above: '', levels: segmentLevels, after, found }, signal))
-    return found.toSorted()
+    let names: readonly string[] = ['']
+    for (const form of segmentForms) {
+      const below: string[] = []
+      for (const above of names)
+        for (const name of await this.#ask(() => this.#timesBelow(above, form, signal)))
+          if (name >= after.slice(0, name.length) && !firstSegment.startsWith(name)) below.push(name)
+      if (below.length > maxSegments) throw new Missed(`more than ${maxSegments} segments are not read yet`)
+      names = below
+    }
+    return names.filter((name) => name > after).toSorted()
   }
 
-  async #collect(
-    of: { readonly above: string; readonly levels: number; readonly after: string; readonly found: string[] },
-    signal: AbortSignal,
-  ): Promise<void> {
-    const { above, levels, after, found } = of
+  /** What there is in a year, month or day, or of years. */
+  async #timesBelow(above: string, form: RegExp, signal: AbortSignal): Promise<readonly string[]> {
     const root = 'idx/segments/'
-    const { prefixes } = await this.#list(`${root}${above}`, maxSegments, signal)
-    for (const prefix of prefixes) {
+    const { prefixes } = await this.#list(`${root}${above === '' ? '' : `${above}/`}`, maxSegments, signal)
+    return prefixes.map((prefix) => {
       const name = prefix.slice(root.length, -1)
-      if (!prefix.startsWith(`${root}${above}`) || !segmentForm.test(name))
+      if (!prefix.startsWith(`${root}${above}`) || !form.test(name))
         throw this.notUnderstood('a folder of segments has another name than a time')
-      if (firstSegment.startsWith(name) || name < after.slice(0, name.length)) continue
-      if (levels > 1) await this.#collect({ ...of, above: `${name}/`, levels: levels - 1 }, signal)
-      else if (name > after) found.push(name)
-      if (found.length > maxSegments) throw new Missed(`more than ${maxSegments} segments are not read yet`)
-    }
+      return name
+    })
   }
 
   /** Undefined where it is not there. */
@@ -204,8 +206,8 @@ export class ChangeLog {
     const prefixes: string[] = []
     const pages = this.#container.pages({ prefix, maxResults: listedAtOnce }, this.#what, signal)
     for await (const page of pages) {
-      blobs.push(...page.blobs)
-      prefixes.push(...page.prefixes)
+      for (const blob of page.blobs) blobs.push(blob)
+      for (const below of page.prefixes) prefixes.push(below)
       if (blobs.length + prefixes.length > most)
         throw this.notUnderstood(`${prefix} has more than ${most} files`)
     }

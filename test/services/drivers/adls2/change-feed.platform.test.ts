@@ -15,6 +15,7 @@ import { never } from '../../../conformance/driver-store.ts'
 import { azuriteOptions, openClient } from '../../../support/azure-driver.ts'
 import { type Azurite, startAzurite } from '../../../support/azurite.ts'
 import { avroFile, ChangeFeedDouble, eventOf, segmentNow } from '../../../support/change-feed-double.ts'
+import { startInterferingProxy } from '../../../support/interfering-proxy.ts'
 import { memoryPositions } from '../../../support/feeds.ts'
 import { until } from '../../../support/until.ts'
 
@@ -34,6 +35,11 @@ const hour = segmentNow()
 const hourBefore = segmentNow(-1)
 const created = (name: string) => ({ type: 'BlobCreated', name })
 
+function openLog(endpoint = azurite.endpoint): ChangeLog {
+  const options = { ...azuriteOptions(azurite, '$blobchangefeed'), endpoint }
+  return new ChangeLog(azurite.account, openClient(blobEndpoint(options), options))
+}
+
 /** A migration that follows; what it is told is done at once, unless it is said otherwise. */
 class Follower {
   readonly names: string[] = []
@@ -49,9 +55,8 @@ class Follower {
     this.positions = positions
   }
 
-  open({ root = '', periodMs = 5 } = {}): Promise<boolean> {
-    const options = { ...azuriteOptions(azurite, '$blobchangefeed') }
-    const log = new ChangeLog(azurite.account, openClient(blobEndpoint(options), options))
+  open({ root = '', periodMs = 5, endpoint = azurite.endpoint } = {}): Promise<boolean> {
+    const log = openLog(endpoint)
     this.#feed = new BlobChangeFeed({ log, container: 'data', root, periodMs })
     return this.#feed.open(
       {
@@ -310,6 +315,93 @@ test('what is not there any more causes a comparison of everything', async () =>
     await positions.of('reader').keep(stream, JSON.stringify({ ...old, after }))
     expect(await missed(), after).toBe(isMissed)
   }
+})
+
+test('a feed that is enabled anew while it is read causes a comparison, and is read on', async () => {
+  await using follower = new Follower()
+  await follower.open()
+  await double.container.deleteBlob('idx/segments/1601/01/01/0000/meta.json')
+  await until('everything is compared', () => follower.everything === 1)
+  await double.segment(hour, 'Publishing', ['00'])
+  await double.tell(double.file('00', hour), [created('a')])
+  await follower.told('a')
+})
+
+test('segments are found after any time, by year, month, day and hour', async () => {
+  const names = [
+    '2023/12/31/2300',
+    '2024/01/01/0000',
+    '2024/02/29/0910',
+    '2024/03/01/0010',
+    '2026/01/01/0100',
+  ]
+  for (const name of names.toReversed()) await double.segment(name, 'Finalized', [])
+  const log = openLog()
+  for (const [index, name] of names.entries()) {
+    expect(await log.segments(name, never)).toEqual(names.slice(index + 1))
+    expect(await log.segments(`${name.slice(0, -4)}0000`, never)).toEqual(
+      names.slice(name.endsWith('0000') ? index + 1 : index),
+    )
+  }
+  expect(await log.segments('1601/01/01/0000', never)).toEqual(names)
+  log.close()
+})
+
+test('while the store fails nothing is lost, and answers that are too long end it', async () => {
+  await double.consumable(hourBefore)
+  await double.segment(hour, 'Publishing', ['00', '01'])
+  let isFailing = false
+  let isTooLong = false
+  let failures = 0
+  await using proxy = await startInterferingProxy(azurite.endpoint, ({ url = '' }) => {
+    if (isFailing && ++failures % 4 !== 0) return 'lost'
+    if (isTooLong && url.includes('.avro'))
+      return {
+        after: ({ status, headers, body }) => ({
+          status,
+          headers: { ...headers, 'content-length': 2 * body.length },
+          body: Buffer.concat([body, body]),
+        }),
+      }
+    return undefined
+  })
+  await using follower = new Follower()
+  await follower.open({ endpoint: proxy.endpoint })
+  const names = Array.from({ length: 20 }, (_, index) => `name ${index}`)
+  isFailing = true
+  for (const [index, name] of names.entries())
+    await double.tell(double.file(`0${index % 2}`, hour, index < 10 ? 0 : 1), [created(name)])
+  await until('requests have failed', () => failures > 30)
+  isFailing = false
+  await follower.told(...names)
+  isTooLong = true
+  await double.tell(double.file('00', hour, 1), [created('more')])
+  expect((await follower.ended()).message).toMatch(/more bytes than were asked for/)
+})
+
+test('a file that had grown before the next one was begun is read to its end, whatever a listing says', async () => {
+  await double.segment(hour, 'Publishing', ['00'])
+  const file = double.file('00', hour)
+  await double.tell(file, [created('first')])
+  const { contentLength: listed } = await file.getProperties()
+  await double.tell(file, [created('second')])
+  const { contentLength: whole } = await file.getProperties()
+  await double.tell(double.file('00', hour, 1), [created('third')])
+  const sizeOf = (bytes: number | undefined) => `<Content-Length>${bytes}</Content-Length>`
+  await using proxy = await startInterferingProxy(azurite.endpoint, ({ url = '' }) =>
+    url.includes('comp=list')
+      ? {
+          after: ({ status, headers: { 'content-length': _, ...headers }, body }) => ({
+            status,
+            headers,
+            body: Buffer.from(body.toString().replace(sizeOf(whole), sizeOf(listed))),
+          }),
+        }
+      : undefined,
+  )
+  await using follower = new Follower()
+  await follower.open({ endpoint: proxy.endpoint })
+  await follower.told('first', 'second', 'third')
 })
 
 test('what nobody understands causes a comparison, and no position is kept before it is done', async () => {
