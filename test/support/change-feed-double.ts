@@ -12,7 +12,21 @@ export const eventSchema = {
     { name: 'schemaVersion', type: 'int' },
     { name: 'topic', type: 'string' },
     { name: 'subject', type: 'string' },
-    { name: 'eventType', type: 'string' },
+    {
+      name: 'eventType',
+      type: {
+        type: 'enum',
+        name: 'BlobChangeEventType',
+        symbols: [
+          'UnspecifiedEventType',
+          'BlobCreated',
+          'BlobDeleted',
+          'BlobPropertiesUpdated',
+          'Control',
+          'RestorePointMarkerCreated',
+        ],
+      },
+    },
     { name: 'eventTime', type: 'string' },
     { name: 'id', type: 'string' },
     {

@@ -58,7 +58,7 @@ export class ChangeLog {
     this.name = `blob change feed of account ${account}`
     this.#client = client
     this.#container = new Container(client, { isListed: true, directory: '' })
-    this.#fix = `enable it: az storage account blob-service-properties update --account-name ${account} --enable-change-feed true`
+    this.#fix = `enable it: az storage account blob-service-properties update --account-name ${account} --enable-change-feed true (accounts with hierarchical namespace have none), and wait some minutes`
   }
 
   /** Milliseconds since 1970 by the clock of the service, as far as it is known. */
@@ -147,7 +147,7 @@ export class ChangeLog {
 
   /** Exactly so many bytes from an offset. Throws Missed where they are not there. */
   async read({ blob }: Chunk, offset: number, length: number, signal: AbortSignal): Promise<Buffer> {
-    const bytes = await this.#range(blob, offset, length, signal)
+    const bytes = await this.#ask(() => this.#range(blob, offset, length, signal))
     if (bytes?.length !== length) throw new Missed(`${blob} has become shorter`)
     return bytes
   }
@@ -214,14 +214,18 @@ export class ChangeLog {
     return { blobs, prefixes }
   }
 
-  /** A feed that is not there, or may not be read, tells nothing as long as nobody changes that. */
+  /** What can be done where it is not there, or may not be read. */
   async #ask<T>(work: () => Promise<T>): Promise<T> {
     try {
       return await work()
     } catch (error) {
-      if (!(error instanceof StoreError) || error.failure !== 'gone') throw error
-      const said = `it is not enabled, or was enabled a moment ago; ${this.#fix}`
-      throw new StoreError('gone', `${this.#what()}: ${said}`, { cause: error })
+      if (!(error instanceof StoreError)) throw error
+      const { failure, message } = error
+      if (failure === 'gone')
+        throw new StoreError('gone', `${this.#what()}: it is not enabled; ${this.#fix}`, { cause: error })
+      if (failure !== 'refused' && failure !== 'permission') throw error
+      const said = `${message}; changeFeed needs the right to read blobs of the whole account`
+      throw new StoreError(failure, said, { cause: error })
     }
   }
 }

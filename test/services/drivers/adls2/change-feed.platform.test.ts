@@ -517,6 +517,11 @@ test('the option, by key and by signature', async () => {
     await driver.close()
     await double.container.deleteBlob('meta/segments.json')
   }
+  const lists = new Adls2Driver({ ...options, sasToken: sas('l') })
+  await expect(lists.changes?.check?.(never)).rejects.toThrow(
+    /the SAS allows sp=l, .*changeFeed needs the right to read blobs of the whole account/,
+  )
+  await lists.close()
   await double.container.delete()
   const driver = new Adls2Driver({ ...options, sharedKey })
   await expect(driver.changes?.check?.(never)).rejects.toMatchObject({
