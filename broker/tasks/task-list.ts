@@ -117,6 +117,10 @@ export const taskList = {
     owner: 'per-migration',
     summary: 'Makes snapshots of HDFS for live migrations from it, and tells what differs from the last ones',
   },
+  'migrations.change-feed': {
+    owner: 'per-migration',
+    summary: "Reads Azure's blob change feed for live migrations from containers",
+  },
   // What was read since is compared or told again after a crash.
   'migrations.feed-positions': {
     owner: 'per-migration',

@@ -137,9 +137,11 @@ type Options = Readonly<Record<string, unknown>>
 /** The options that stay when others of which there can be one only are given. */
 function withoutReplaced(kind: FilesystemKind, stored: Options, changes: Options): Options {
   const its = filesystemKinds[kind]
-  const alternatives: readonly string[] = 'alternatives' in its ? its.alternatives : []
-  if (!alternatives.some((name) => changes[name] !== undefined)) return stored
-  return Object.fromEntries(Object.entries(stored).filter(([name]) => !alternatives.includes(name)))
+  const groups: readonly (readonly string[])[] = 'alternatives' in its ? its.alternatives : []
+  // What is turned off takes no place.
+  const isGiven = (name: string) => changes[name] !== undefined && changes[name] !== false
+  const replaced = groups.filter((group) => group.some(isGiven)).flat()
+  return Object.fromEntries(Object.entries(stored).filter(([name]) => !replaced.includes(name)))
 }
 
 /**

@@ -53,6 +53,8 @@ const s3ProviderPackages = [
 
 /** Options that all ways to Azure have. */
 const azure = {
+  /** What tells live migrations of changes: one of them. */
+  tellsOfChanges: ['eventQueue', 'changeFeed'],
   accountName: Type.String({
     ...form('^[a-z0-9]{3,24}$', '3 to 24 small letters and digits'),
     description: 'Storage account name',
@@ -86,6 +88,12 @@ const azure = {
         ),
         description:
           'Queue into which Event Grid puts what changes in the container (docs/AZURE.md): live migrations from there are told of changes by it',
+      }),
+    ),
+    changeFeed: Type.Optional(
+      Type.Boolean({
+        description:
+          'Whether live migrations are told of changes by the blob change feed of the account (docs/AZURE.md); default false. In place of eventQueue',
       }),
     ),
     additionalProperties: propertiesOption(azureProperties, {
@@ -137,6 +145,7 @@ export const filesystemKinds = {
       ...azure.container,
     },
     secrets: ['sharedKey'],
+    alternatives: [azure.tellsOfChanges],
   },
   'adls2-oauth2': {
     path: 'adls2/oauth2',
@@ -204,8 +213,8 @@ export const filesystemKinds = {
       to: ['oauthClientEndpoint', 'endpoint', 'eventQueue', 'accountName', 'insecure'],
       secrets: ['oauthClientSecret', 'oauthClientCertificate'],
     },
-    /** A change of one of them takes the place of the others. */
-    alternatives: ['oauthClientSecret', 'oauthClientCertificate'],
+    /** Of each group: a change of one of them takes the place of the others. */
+    alternatives: [['oauthClientSecret', 'oauthClientCertificate'], azure.tellsOfChanges],
   },
   'adls2-sas': {
     path: 'adls2/sas',
@@ -237,6 +246,7 @@ export const filesystemKinds = {
     },
     secrets: ['sasToken'],
     sent: { to: ['endpoint', 'eventQueue', 'accountName', 'insecure'], secrets: ['sasToken'] },
+    alternatives: [azure.tellsOfChanges],
   },
   s3a: {
     path: 's3a',
@@ -556,8 +566,8 @@ export const filesystemKinds = {
     },
     secrets: ['jsonKey', 'p12Key', 'privateKey', 'customerKey'],
     sent: { to: ['endpoint', 'pubSubEndpoint'], secrets: ['jsonKey', 'p12Key', 'privateKey', 'customerKey'] },
-    /** A change of one of them takes the place of the others. */
-    alternatives: ['jsonKey', 'p12Key', 'privateKey'],
+    /** Of each group: a change of one of them takes the place of the others. */
+    alternatives: [['jsonKey', 'p12Key', 'privateKey']],
     /** On port 18080, files under `…/gcs/keyfiles/`: their name, and how the option has their bytes. */
     keyFiles: { jsonKey: { name: 'json', encoding: 'utf8' }, p12Key: { name: 'p12', encoding: 'base64' } },
   },

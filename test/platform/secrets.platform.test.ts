@@ -224,7 +224,7 @@ testUnless(
       for (const name of filesystemKinds[kind].secrets)
         if (typeof options[name] === 'string')
           await ask('platform', 'PATCH', `/api/v1/filesystems/${path}/${id}`, {
-            [name]: `${String(options[name])} and more\u0000`,
+            [name]: `${options[name]} and more\u0000`,
           })
       await ask('platform', 'POST', '/api/v1/filesystems/check', { kind, role: 'source', options })
       await ask('migrator', 'GET', `/fs/sources/${id}?verbose=true`)

@@ -1,37 +1,24 @@
 import type { ContainerClient } from '@azure/storage-blob'
 import type { QueueClient } from '@azure/storage-queue'
 import { randomUUID } from 'node:crypto'
-
-/** What happened to a blob. */
-export interface BlobChange {
-  readonly type: 'BlobCreated' | 'BlobDeleted'
-  readonly name: string
-}
+import { type BlobChange, ContainerChanges } from './container-changes.ts'
 
 /** In the place of Event Grid: finds out what changed in a container, and puts messages about it into a queue. */
 export class EventGridDouble {
   readonly #container: ContainerClient
   readonly #queue: QueueClient
-  #known = new Map<string, string>()
+  readonly #changes: ContainerChanges
   #sent = 0
 
   constructor(container: ContainerClient, queue: QueueClient) {
     this.#container = container
+    this.#changes = new ContainerChanges(container)
     this.#queue = queue
   }
 
   /** What changed since it was asked last. */
-  async changes(): Promise<BlobChange[]> {
-    const now = new Map<string, string>()
-    for await (const { name, properties } of this.#container.listBlobsFlat()) now.set(name, properties.etag)
-    const before = this.#known
-    this.#known = now
-    const created = [...now].filter(([name, etag]) => before.get(name) !== etag)
-    const deleted = [...before.keys()].filter((name) => !now.has(name))
-    return [
-      ...created.map(([name]) => ({ type: 'BlobCreated', name }) as const),
-      ...deleted.map((name) => ({ type: 'BlobDeleted', name }) as const),
-    ]
+  changes(): Promise<BlobChange[]> {
+    return this.#changes.next()
   }
 
   /** Sends messages in both schemas in turn, in base64 as Event Grid does. */

@@ -30,6 +30,7 @@ import { type PropertyValues, readProperties } from '../contract/properties.ts'
 import type { HostPermission } from '../host-credentials/permission.ts'
 import { requireAddresses, StoreAddress } from '../http/store-address.ts'
 import { notAccepted } from '../../../subjects/kit/errors.ts'
+import { feedChanges } from './change-feed/changes.ts'
 import { credentialsOf } from './credentials.ts'
 import { queueAt, queueChanges } from './event-queue.ts'
 import { StorageQueue } from './storage-queue.ts'
@@ -158,6 +159,11 @@ export class Adls2Driver implements Driver {
         return new StorageQueue(queue.url, client)
       })
     }
+    const told = feedChanges(options, {
+      sas: credentials.sas,
+      open: (at) => new BlobClient(at, credentials.authorizer(), limits, address),
+    })
+    if (told !== undefined) this.changes = told
     const authorizer = credentials.authorizer()
     this.#client = new BlobClient(endpoint, authorizer, limits, address)
     // Such a signature gives no access to the properties of the container.

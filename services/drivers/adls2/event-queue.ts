@@ -55,7 +55,7 @@ export function queueChanges(
   { url }: Pick<QueuePlace, 'url'>,
   open: () => MessageQueue,
 ): Changes {
-  const { containerName, ...others } = options
+  const { containerName, changeFeed: _, ...others } = options
   // What one filesystem receives no other gets: those with the same access share it.
   const key = hash('sha256', JSON.stringify([url, { ...others, directory: undefined }]))
   const directory = 'directory' in options ? (options.directory ?? '') : ''

@@ -31,7 +31,23 @@ function noticesIn(event: Members): Notice[] | undefined {
   if (typeof type !== 'string' || !type.startsWith('Microsoft.')) return undefined
   const what = type.replace('Microsoft.Storage.', '')
   // Others, such as of a tier that was changed, change no content.
-  if (!changes.includes(what)) return []
+  return changes.includes(what) ? noticesAbout(event, what, time) : []
+}
+
+/**
+ * What a record of the change feed says; undefined where nobody understands it. Its fields are those of an event, and it tells
+ * of metadata, properties and tiers, too. Never throws.
+ */
+export function noticesOfRecord(record: unknown): readonly Notice[] | undefined {
+  const event = membersOf(record)
+  const { eventType, eventTime } = event
+  if (typeof eventType !== 'string') return undefined
+  // By these the service talks to itself.
+  return eventType === 'Control' ? [] : noticesAbout(event, eventType, eventTime)
+}
+
+/** @param what the type, as both name it */
+function noticesAbout(event: Members, what: string, time: unknown): Notice[] | undefined {
   const place = typeof event['subject'] === 'string' ? subjectForm.exec(event['subject']) : null
   const [, bucket, path] = place ?? []
   if (bucket === undefined || path === undefined) return undefined

@@ -77,6 +77,15 @@ export class SharedAccessSignature implements Authorizer {
     return { query: this.query }
   }
 
+  /** Throws GantryError NOT_ACCEPTED where an option needs more of the account than its container. */
+  requireAccount(option: string): void {
+    if (this.scope !== 'account')
+      throw notAccepted(
+        'sasToken',
+        `is for the container alone: ${option} needs the SAS of an account (ss=b, srt=co, sp=${permissions.source})`,
+      )
+  }
+
   /** Throws GantryError NOT_ACCEPTED where it lets nobody read queues of the account. */
   requireQueues(): void {
     const need = 'eventQueue needs the SAS of an account, for queues and their messages, too'

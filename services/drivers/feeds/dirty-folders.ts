@@ -27,6 +27,15 @@ export interface DirtyFolder {
   readonly sinceMs: number
 }
 
+/** All that there is may have changed, since a moment (`monotonicMs`). */
+export const everythingSince = (sinceMs: number): DirtyFolder => ({
+  folder: '',
+  names: [],
+  trees: [],
+  scope: 'tree',
+  sinceMs,
+})
+
 interface Dirty {
   /** Whether the name stands for all that is below it. */
   readonly names: Map<string, boolean>

@@ -40,6 +40,9 @@ export interface FeedPositions {
   keep(stream: string, at: string, readers?: readonly string[]): Promise<void>
 }
 
+/** What tells cannot be reached: it is asked again for so long; then the work breaks off, says why, and is begun again. */
+export const outageMs = 60_000
+
 /** Where changes at the source are learnt from. */
 export interface ChangeFeed {
   readonly detection: ChangeDetection

@@ -2,14 +2,12 @@ import { hash } from 'node:crypto'
 import { momentOf, monotonicMs } from '../../../broker/common/monotonic.ts'
 import { every, type Task } from '../../../broker/tasks/tasks.ts'
 import { storeError } from '../contract/store-error.ts'
-import type { DirtyFolder } from '../feeds/dirty-folders.ts'
-import { type ChangeFeed, type FeedListener, WatchError } from '../feeds/feed.ts'
+import { type DirtyFolder, everythingSince } from '../feeds/dirty-folders.ts'
+import { type ChangeFeed, type FeedListener, outageMs, WatchError } from '../feeds/feed.ts'
 import { foldersOf, isRefused, type Snapshots } from './snapshots.ts'
 
 /** Differences that are told and not done, at most: each keeps a snapshot, and a folder has few. */
 const maxUndone = 3
-/** A cluster that cannot be reached is asked again for so long; then the work breaks off, says why, and is begun again. */
-const outageMs = 60_000
 
 export interface SnapshotFeedOptions {
   readonly snapshots: Snapshots
@@ -129,7 +127,7 @@ export class SnapshotFeed implements ChangeFeed {
       return foldersOf(found, this.#options.below, base.madeMs)
     } catch (error) {
       if (!isRefused(error)) throw error
-      return [{ folder: '', names: [], trees: [], scope: 'tree', sinceMs: base.madeMs }]
+      return [everythingSince(base.madeMs)]
     }
   }
 

@@ -2,7 +2,7 @@ import { Consumer, type Message, type MessagesStream, type SASLOptions } from '@
 import { monotonicMs } from '../../../broker/common/monotonic.ts'
 import { every, type Task } from '../../../broker/tasks/tasks.ts'
 import { StoreError } from '../contract/store-error.ts'
-import type { DirtyFolder } from '../feeds/dirty-folders.ts'
+import { type DirtyFolder, everythingSince } from '../feeds/dirty-folders.ts'
 import { type ChangeFeed, type FeedListener, WatchError } from '../feeds/feed.ts'
 import { changesIn, seenAt } from './changed-objects.ts'
 import { misreadMs, type Notice } from './message-queue.ts'
@@ -199,7 +199,7 @@ export class KafkaFeed implements ChangeFeed {
   #misread(sinceMs: number): DirtyFolder[] {
     if (monotonicMs() - this.#misreadMs < misreadMs) return []
     this.#misreadMs = monotonicMs()
-    return [{ folder: '', names: [], trees: [], scope: 'tree', sinceMs }]
+    return [everythingSince(sinceMs)]
   }
 
   async #keepIn({ positions }: FeedListener, stream: string): Promise<void> {

@@ -1,9 +1,10 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { monotonicMs } from '../../../broker/common/monotonic.ts'
 import { every, type Task } from '../../../broker/tasks/tasks.ts'
-import { type FailureClass, storeError } from '../contract/store-error.ts'
 import { changesIn, seenAt } from './changed-objects.ts'
-import { type ChangeFeed, type FeedListener, WatchError } from '../feeds/feed.ts'
+import { everythingSince } from '../feeds/dirty-folders.ts'
+import { endOf } from './endings.ts'
+import { type ChangeFeed, type FeedListener, outageMs, WatchError } from '../feeds/feed.ts'
 import {
   misreadMs,
   type MessageQueue,
@@ -16,8 +17,6 @@ import {
 const maxReceived = 20_000
 /** Requests for messages that are under way at once: each brings ten at most, in some 20 ms. */
 const receivers = 4
-/** A queue that cannot be reached is asked again for so long; then the work breaks off, says why, and is begun again. */
-const outageMs = 60_000
 const retryMs = { first: 250, most: 10_000 } as const
 /** For so long before a queue drops what nobody removed a position is worth nothing. */
 const spareMs = 3_600_000
@@ -333,8 +332,7 @@ class QueueReader {
     const { comparedMs, sinceMs } = this.#misread
     if (sinceMs === undefined || monotonicMs() - comparedMs < misreadMs) return
     this.#misread = { comparedMs: monotonicMs(), sinceMs: undefined }
-    const everything = [{ folder: '', names: [], trees: [], scope: 'tree', sinceMs }] as const
-    for (const { listener } of this.#followers.values()) listener.changed(everything)
+    for (const { listener } of this.#followers.values()) listener.changed([everythingSince(sinceMs)])
   }
 
   #isDone(received: Received): void {
@@ -408,14 +406,4 @@ class QueueReader {
     this.#leftKept = Math.max(this.#leftKept, left)
     if (this.#done.size > 0 && !this.#isRemoving) void this.#removeDone()
   }
-}
-
-const unreadable: ReadonlySet<FailureClass> = new Set(['gone', 'refused', 'permission'])
-
-/** Of a queue that is not there or may not be read no news comes: everything is compared from time to time instead. */
-function endOf(error: unknown): Error {
-  if (error instanceof WatchError) return error
-  const known = storeError(error)
-  if (!unreadable.has(known.failure)) return known
-  return new WatchError(known.message, true, { cause: error })
 }

@@ -123,6 +123,7 @@ interface RunnerNeeds extends WorkStores {
 export const running = part({
   name: 'runner',
   tasks: [
+    'migrations.change-feed',
     'migrations.comparisons',
     'migrations.feed-positions',
     'migrations.rescans',

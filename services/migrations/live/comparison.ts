@@ -3,7 +3,7 @@ import {
   defaultComparisonSeconds,
   defaultHealingSeconds,
 } from '../../../subjects/migrations/model/changes.ts'
-import type { DirtyFolder } from '../../drivers/feeds/dirty-folders.ts'
+import { type DirtyFolder, everythingSince } from '../../drivers/feeds/dirty-folders.ts'
 import type { ChangeDetection, ChangeFeed, FeedListener } from '../../drivers/feeds/feed.ts'
 import { monotonicMs } from '../../../broker/common/monotonic.ts'
 
@@ -57,10 +57,4 @@ export class WithComparisons implements ChangeFeed {
 }
 
 /** All that there is. */
-export const everything = (): DirtyFolder => ({
-  folder: '',
-  names: [],
-  trees: [],
-  scope: 'tree',
-  sinceMs: monotonicMs(),
-})
+export const everything = (): DirtyFolder => everythingSince(monotonicMs())

@@ -31,7 +31,7 @@ export const changeFigures = {
   changeDetection: Type.Optional(
     Type.Enum(changeDetections, {
       description:
-        'How changes at the source are found: its host tells of them (watching), the store sends notifications (notified), its snapshots are compared with each other (snapshots), source and target are compared from time to time (comparing), or they are not followed (off), such as while the migration is stopped',
+        'How changes at the source are found: its host tells of them (watching), the store sends notifications or keeps a feed of its changes (notified), its snapshots are compared with each other (snapshots), source and target are compared from time to time (comparing), or they are not followed (off), such as while the migration is stopped',
     }),
   ),
   changeDetectionReason: Type.Optional(

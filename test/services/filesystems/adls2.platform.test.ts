@@ -266,6 +266,23 @@ describe('change', () => {
     expect((await migrator('GET', '/fs/health/t')).body).toMatchObject({ healthy: true })
   })
 
+  test('one way to be told of changes takes the place of the other', async () => {
+    const wayOf = async (changes: object) => {
+      const { body } = await native('PATCH', '/t', changes)
+      const { eventQueue, changeFeed } = (body as { properties: Record<string, string> }).properties
+      return [eventQueue, changeFeed]
+    }
+    expect(await wayOf({ eventQueue: 'changes' })).toEqual(['changes', undefined])
+    expect(await wayOf({ changeFeed: false })).toEqual(['changes', 'false'])
+    expect(await wayOf({ changeFeed: true })).toEqual([undefined, 'true'])
+    expect(await wayOf({ containerName: 'other' })).toEqual([undefined, 'true'])
+    expect(await wayOf({ eventQueue: 'changes' })).toEqual(['changes', undefined])
+    expect((await native('PATCH', '/t', { eventQueue: 'changes', changeFeed: true })).body).toMatchObject({
+      code: 'NOT_ACCEPTED',
+      details: [{ field: 'changeFeed' }],
+    })
+  })
+
   test('two changes at the same time: none undoes the other unseen', async () => {
     const replies = await Promise.all([
       change({ containerName: 'other' }),

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { noticesOf } from '../../../../services/drivers/adls2/events.ts'
+import { noticesOf, noticesOfRecord } from '../../../../services/drivers/adls2/events.ts'
 
 const time = '2026-06-26T18:41:00.958Z'
 const timeMs = Date.parse(time)
@@ -88,4 +88,29 @@ test('what is no such message is not understood, and nothing is thrown', () => {
   for (const text of ['', '{', '[', '%%%', '\0', '['.repeat(60_000)]) expect(noticesOf(text)).toBeUndefined()
   const undated = noticesOf(encoded({ ...event('BlobCreated', 'a'), eventTime: 'never' }))
   expect(undated?.[0]?.timeMs).toBeGreaterThan(timeMs)
+})
+
+test('records of the change feed: whatever tells of a blob, with or without its content', () => {
+  const record = (eventType: string, path = 'a/b') => ({ ...event('', path), eventType })
+  for (const type of [
+    'BlobCreated',
+    'BlobDeleted',
+    'BlobPropertiesUpdated',
+    'BlobTierChanged',
+    'NewInTenYears',
+  ])
+    expect(noticesOfRecord(record(type)), type).toEqual([{ bucket: 'data', key: 'a/b', timeMs }])
+  expect(noticesOfRecord(record('DirectoryDeleted'))).toEqual([
+    { bucket: 'data', key: 'a/b', timeMs, isTree: true },
+  ])
+  const data = { sourceUrl: 'https://l/data/old', destinationUrl: 'https://l/data/a/b' }
+  expect(noticesOfRecord({ ...record('BlobRenamed'), data })?.map(({ key }) => key)).toEqual([
+    'a/b',
+    'old',
+    'a/b',
+  ])
+  expect(noticesOfRecord(record('Control', ''))).toEqual([])
+  expect(noticesOfRecord(record('RestorePointMarkerCreated', ''))).toBeUndefined()
+  for (const other of [null, 7, 'text', {}, { eventType: 5 }, { eventType: 'BlobCreated', subject: 7 }])
+    expect(noticesOfRecord(other)).toBeUndefined()
 })

@@ -175,6 +175,13 @@ test('the queue of events is read by a token, too', async () => {
   expect(asked.length).toBeGreaterThan(0)
 })
 
+test('the change feed of the account is read by a token, too', async () => {
+  await using driver = open({ changeFeed: true })
+  await expect(driver.changes?.check?.(never)).rejects.toThrow(/--enable-change-feed true/)
+  await azurite.createContainer('$blobchangefeed')
+  expect(await driver.changes?.check?.(never)).toMatch(/^blob change feed of account .*, which is empty$/)
+})
+
 test('the newer version of the endpoint is asked in its words', async () => {
   await using driver = open({ oauthClientEndpoint: newerEndpoint() })
   await driver.probe(never)
