@@ -134,13 +134,20 @@ export function updater(kind: FilesystemKind, { owners, filesystems, sealer, sto
 
 type Options = Readonly<Record<string, unknown>>
 
+/** Ways of which there can be one only, each an option, or several that go together. */
+type Alternatives = readonly (string | readonly string[])[]
+
 /** The options that stay when others of which there can be one only are given. */
-function withoutReplaced(kind: FilesystemKind, stored: Options, changes: Options): Options {
+export function withoutReplaced(kind: FilesystemKind, stored: Options, changes: Options): Options {
   const its = filesystemKinds[kind]
-  const groups: readonly (readonly string[])[] = 'alternatives' in its ? its.alternatives : []
+  const groups: readonly Alternatives[] = 'alternatives' in its ? its.alternatives : []
   // What is turned off takes no place.
   const isGiven = (name: string) => changes[name] !== undefined && changes[name] !== false
-  const replaced = groups.filter((group) => group.some(isGiven)).flat()
+  const replaced = groups.flatMap((group) => {
+    const ways = group.map((way) => (typeof way === 'string' ? [way] : way))
+    const given = ways.filter((way) => way.some(isGiven))
+    return given.length === 0 ? [] : ways.filter((way) => !given.includes(way)).flat()
+  })
   return Object.fromEntries(Object.entries(stored).filter(([name]) => !replaced.includes(name)))
 }
 

@@ -213,7 +213,7 @@ export const filesystemKinds = {
       to: ['oauthClientEndpoint', 'endpoint', 'eventQueue', 'accountName', 'insecure'],
       secrets: ['oauthClientSecret', 'oauthClientCertificate'],
     },
-    /** Of each group: a change of one of them takes the place of the others. */
+    /** Of each group: a change of one of them, or of several that go together, takes the place of the others. */
     alternatives: [['oauthClientSecret', 'oauthClientCertificate'], azure.tellsOfChanges],
   },
   'adls2-sas': {
@@ -404,6 +404,13 @@ export const filesystemKinds = {
       ],
       secrets: ['sessionToken', 'customerKey', 'kafkaPassword'],
     },
+    alternatives: [
+      [
+        ['sqsQueue', 'sqsEndpoint'],
+        ['bootstrapServers', 'topic', 'kafkaUser', 'kafkaPassword'],
+        'bucketNotifications',
+      ],
+    ],
   },
   hdfs: {
     path: 'hdfs',
@@ -566,7 +573,7 @@ export const filesystemKinds = {
     },
     secrets: ['jsonKey', 'p12Key', 'privateKey', 'customerKey'],
     sent: { to: ['endpoint', 'pubSubEndpoint'], secrets: ['jsonKey', 'p12Key', 'privateKey', 'customerKey'] },
-    /** Of each group: a change of one of them takes the place of the others. */
+    /** Of each group: a change of one of them, or of several that go together, takes the place of the others. */
     alternatives: [['jsonKey', 'p12Key', 'privateKey']],
     /** On port 18080, files under `…/gcs/keyfiles/`: their name, and how the option has their bytes. */
     keyFiles: { jsonKey: { name: 'json', encoding: 'utf8' }, p12Key: { name: 'p12', encoding: 'base64' } },

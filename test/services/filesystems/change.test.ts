@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { requireSecretsAgain } from '../../../services/filesystems/change.ts'
+import { requireSecretsAgain, withoutReplaced } from '../../../services/filesystems/change.ts'
 
 const stored = {
   'adls2-oauth2': {
@@ -36,4 +36,26 @@ test.each([
   ['s3a', { additionalProperties: { 'fs.s3a.paging.maximum': '10' } }],
 ] as const)('%s: with %j nothing is to be given again', (kind, changes) => {
   requireSecretsAgain(kind, stored[kind], changes)
+})
+
+const queue = { bucketName: 'data', sqsQueue: 'changes', sqsEndpoint: 'sqs.example' }
+const topic = {
+  bucketName: 'data',
+  bootstrapServers: 'kafka.example:9092',
+  topic: 'changes',
+  kafkaUser: 'mover',
+}
+const listening = { bucketName: 'data', bucketNotifications: true }
+
+test.each([
+  ['s3a', queue, { bootstrapServers: 'kafka.example:9092', topic: 'changes' }, ['bucketName']],
+  ['s3a', queue, { sqsQueue: 'others' }, ['bucketName', 'sqsQueue', 'sqsEndpoint']],
+  ['s3a', topic, { sqsQueue: 'changes' }, ['bucketName']],
+  ['s3a', topic, { topic: 'others' }, ['bucketName', 'bootstrapServers', 'topic', 'kafkaUser']],
+  ['s3a', topic, { bucketNotifications: false }, ['bucketName', 'bootstrapServers', 'topic', 'kafkaUser']],
+  ['s3a', topic, { bucketNotifications: true }, ['bucketName']],
+  ['s3a', listening, { sqsQueue: 'changes' }, ['bucketName']],
+  ['gcs', { jsonKey: 'sealed', clientEmail: 'a@b' }, { privateKey: 'new' }, ['clientEmail']],
+] as const)('%s: of %j, with %j, there stay %j', (kind, stored, changes, stay) => {
+  expect(Object.keys(withoutReplaced(kind, stored, changes))).toEqual(stay)
 })
