@@ -5,6 +5,8 @@ import { LocalDriver } from '../../../services/drivers/local/local.ts'
 import { checkStore } from '../../../services/filesystems/check.ts'
 import { never } from '../../conformance/driver-store.ts'
 import { createFolder } from '../../support/migrations.ts'
+import { mountFolding, whyNoFolding } from '../../support/mounts.ts'
+import { testUnless } from '../../support/unless.ts'
 
 /** The line about changes of a folder whose feed is made so. */
 async function lineOf(feed: Changes['feed']) {
@@ -33,4 +35,17 @@ test('why there is none is told, and no line is lost when the store fails', asyn
   })
   const failing = () => Promise.reject(new StoreError('permission', 'it may not be asked'))
   expect(await lineOf(failing)).toEqual({ check: 'changes', result: 'no', detail: 'it may not be asked' })
+})
+
+testUnless(whyNoFolding(), 'a folder on FUSE is compared, and the check says so', async () => {
+  using mount = mountFolding()
+  const driver = new LocalDriver({ fsRoot: mount.path })
+  const lines = await checkStore(driver, 'source', never)
+  await driver.close()
+  expect(lines.find(({ check }) => check === 'changes')).toEqual({
+    check: 'changes',
+    result: 'untried',
+    detail:
+      'the source is on FUSE, which does not tell of all changes: live migrations compare source and target from time to time',
+  })
 })
