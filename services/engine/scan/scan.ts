@@ -162,7 +162,8 @@ async function scanFolder(
   try {
     // The first page proves that the folder is there, before it is made at the target.
     let page = await pages.next()
-    using beside = looksBeside(policy) ? await lookBeside(run, path, { turn }) : undefined
+    const isPart = rest !== undefined
+    using beside = looksBeside(policy) ? await lookBeside(run, path, { turn, isPart }) : undefined
     const make = async () => {
       countLosses(counts, await makeTarget(run, region, folder, path))
       await lookAgain(run, folder, path, found)

@@ -20,6 +20,8 @@ export interface BesideOptions {
   readonly turn?: Promise<void>
   /** Entries that are kept at most. */
   readonly limit?: number
+  /** The folder is known to be large, and only a part of it is asked for. */
+  readonly isPart?: boolean
   /** Of a folder that is read side by side: several pages of a listing. */
   readonly windowEntries?: number
   /** Of what the thread holds. */
@@ -48,6 +50,7 @@ export async function lookBeside(
   {
     turn = Promise.resolve(),
     limit = maxInMemory,
+    isPart = false,
     windowEntries = maxInWindow,
     budget = threadBudget,
   }: BesideOptions = {},
@@ -56,10 +59,19 @@ export async function lookBeside(
   const entries = new Map<string, Entry>()
   using holding = new DisposableStack()
   const held = holding.use(budget.hold())
+  const inStore = async () => {
+    // What was held so far is let go, and a window takes its place.
+    const window = budget.hold()
+    entries.clear()
+    held[Symbol.dispose]()
+    if (isInOrder(run)) await window.take(windowEntries, turn, signal)
+    return new BesideInStore(run, folder, windowEntries, window)
+  }
+  if (isPart && isInOrder(run)) return inStore()
   try {
     for await (const { entries: batch } of run.target.list(targetPath(run, folder), signal)) {
       run.stop.check()
-      if (entries.size + batch.length > limit) return new BesideInStore(run, folder, windowEntries)
+      if (entries.size + batch.length > limit) return await inStore()
       await held.take(batch.length, turn, signal)
       for (const entry of batch) entries.set(keyOf(entry.name), entry)
     }
@@ -117,17 +129,21 @@ class BesideInStore implements Beside {
   readonly #run: Run
   readonly #folder: StorePath
   readonly #windowEntries: number
+  readonly #held: Disposable
   readonly #target: Window | undefined
 
-  constructor(run: Run, folder: StorePath, windowEntries: number) {
+  /** @param held what the entries of one window are held by */
+  constructor(run: Run, folder: StorePath, windowEntries: number, held: Disposable) {
     this.#run = run
     this.#folder = folder
     this.#windowEntries = windowEntries
+    this.#held = held
     this.#target = this.#window('target', targetPath(run, folder))
   }
 
   [Symbol.dispose](): void {
     this.#target?.[Symbol.dispose]()
+    this.#held[Symbol.dispose]()
   }
 
   async find(batch: readonly Entry[]): Promise<ReadonlyMap<Entry, Entry>> {
@@ -145,6 +161,7 @@ class BesideInStore implements Beside {
   async *rest(): AsyncIterable<Entry[]> {
     const { source, target, stop } = this.#run
     const there = targetPath(this.#run, this.#folder)
+    this.#target?.[Symbol.dispose]()
     using beside = this.#window('source', this.#folder)
     for await (const { entries } of target.list(there, stop.signal)) {
       const only: Entry[] = []
@@ -160,11 +177,14 @@ class BesideInStore implements Beside {
   }
 
   #window(side: StoreSide, folder: StorePath): Window | undefined {
-    const { source, target, stop } = this.#run
-    const isInOrder = [source, target].every(({ capabilities }) => capabilities.listsInOrder === true)
-    return isInOrder ? new Window(this.#run[side].list(folder, stop.signal), this.#windowEntries) : undefined
+    const { [side]: store, stop } = this.#run
+    return isInOrder(this.#run) ? new Window(store.list(folder, stop.signal), this.#windowEntries) : undefined
   }
 }
+
+/** Whether source and target can be read side by side. */
+const isInOrder = ({ source, target }: Run): boolean =>
+  source.capabilities.listsInOrder === true && target.capabilities.listsInOrder === true
 
 /** A part of a listing that goes forward with another one. */
 class Window implements Disposable {

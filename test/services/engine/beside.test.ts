@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
+import { EntryBudget } from '../../../services/engine/tree/entry-budget.ts'
 import { type BesideOptions, lookBeside } from '../../../services/engine/tree/beside.ts'
 import { listAll } from '../../conformance/driver-store.ts'
 import { ObjectStoreDoubleDriver } from '../../support/object-store-double/driver.ts'
@@ -66,6 +67,18 @@ test('of large folders in order no name is asked for that both have, and each th
     rest: extra.map((one) => `${one} file`),
   })
   expect(buckets.asked.names).toBe(1 + extra.length)
+})
+
+test('a part of a large folder is read side by side from the beginning, and what is held is let go', async () => {
+  const all = Array.from({ length: 1_000 }, (_, index) => name(index))
+  await using buckets = await createBuckets(all, all)
+  const budget = new EntryBudget()
+  const { found, rest } = await compare(buckets, { isPart: true, windowEntries: 600, budget })
+  expect(found).toHaveLength(all.length)
+  expect(rest).toEqual([])
+  expect(buckets.asked.names).toBe(0)
+  await compare(buckets, { limit: 200, budget })
+  expect(budget.held).toBe(0)
 })
 
 test('however names and kinds differ, it is found and left as in memory', async () => {

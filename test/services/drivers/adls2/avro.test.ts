@@ -109,7 +109,8 @@ test('any schema and value of the format is read as the library reads it', async
   const read = readerOf(JSON.parse(JSON.stringify(schema)))
   const { tree } = fc.letrec((tie) => ({
     tree: fc.record({
-      long: fc.maxSafeInteger(),
+      // The library writes no long at the very ends of what is exact.
+      long: fc.maxSafeInteger().filter((long) => Math.abs(long) < Number.MAX_SAFE_INTEGER),
       ints: fc.array(fc.integer({ min: -(2 ** 31), max: 2 ** 31 - 1 }), { maxLength: 5 }),
       text: fc.option(fc.oneof(anyText, fc.boolean())),
       kind: fc.constantFrom('X', 'Y'),
