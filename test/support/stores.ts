@@ -5,10 +5,12 @@ import { openDriver } from '../../services/drivers/index.ts'
 import type { Driver, Side } from '../../services/drivers/index.ts'
 import { filesystems } from '../../subjects/filesystems/filesystems.ts'
 import type { FilesystemSpec } from '../../subjects/filesystems/kinds.ts'
+import { isGantryError } from '../../subjects/kit/errors.ts'
 import { startAzurite } from './azurite.ts'
 import { noGcs, startGcs } from './gcs.ts'
 import { noHdfs, startHdfs } from './hdfs.ts'
 import type { TestPlatform } from './platform.ts'
+import { until } from './until.ts'
 import { noS3, startS3 } from './versitygw.ts'
 
 /** A server of the test's own with places for filesystems; gone with the scope. */
@@ -142,14 +144,26 @@ export async function openStore(spec: FilesystemSpec, side: Side): Promise<Drive
   return Object.assign(driver, { [Symbol.asyncDispose]: () => driver.close() })
 }
 
-/** Adds a filesystem to a platform. */
+/**
+ * Adds a filesystem to a platform. A server that has just started may be too slow for the first try, and an answer may be
+ * lost with a process that is killed.
+ */
 export async function addStore(
   platform: Pick<TestPlatform, 'call'>,
   fileSystemId: string,
   role: Side,
   { kind, options }: FilesystemSpec,
 ): Promise<void> {
-  await platform.call(filesystems[`create-${kind}`], { fileSystemId, role, ...options })
+  await until(`${fileSystemId} is added`, async () => {
+    try {
+      return await platform.call(filesystems[`create-${kind}`], { fileSystemId, role, ...options })
+    } catch (error) {
+      if (!isGantryError(error)) throw error
+      if (error.code === 'ALREADY_EXISTS') return true
+      if (error.code !== 'STORE_UNREACHABLE') throw error
+      return undefined
+    }
+  })
 }
 
 /** The same filesystem where its server is behind another address, `host:port`. */
