@@ -91,6 +91,8 @@ export interface KerberosLibraries {
   readonly destroyCache: (context: Handle, cache: Handle) => number
   /** A file in memory alone, without a name. @returns its descriptor; -1 where there is none to be had */
   readonly memoryFile: (name: string, flags: number) => number
+  /** Closes it: Node warns of a file that it closes and has not opened. */
+  readonly closeFile: (descriptor: number) => number
 }
 
 let known: { readonly libraries: KerberosLibraries | undefined } | undefined
@@ -184,5 +186,6 @@ function loaded({ load, struct, pointer, out, inout, decode }: typeof koffi): Ke
     resolveCache: krb5.func('krb5_cc_resolve', 'int32_t', [handle, 'const char *', handleOut]),
     destroyCache: krb5.func('krb5_cc_destroy', 'int32_t', [handle, handle]),
     memoryFile: libc.func('memfd_create', 'int', ['const char *', 'unsigned int']),
+    closeFile: libc.func('close', 'int', ['int']),
   }
 }

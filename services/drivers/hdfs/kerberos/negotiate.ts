@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { closeSync, writeSync } from 'node:fs'
+import { writeSync } from 'node:fs'
 import { type FailureClass, StoreError } from '../../contract/driver.ts'
 import { type Handle, kerberosLibraries, type KerberosLibraries } from './libraries.ts'
 
@@ -136,7 +136,7 @@ async function initiatedBy(
     require(major, `no ticket of ${principal} for ${service}`)
     return bytes.toString('base64')
   } finally {
-    closeSync(file)
+    libraries.closeFile(file)
     if (context[0] !== null) libraries.deleteContext(minor, context, null)
     if (credential[0] !== null) libraries.releaseCredential(minor, credential)
     for (const name of [client, target]) if (name[0] !== null) libraries.releaseName(minor, name)
