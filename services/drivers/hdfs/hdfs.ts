@@ -66,6 +66,12 @@ const modeBits = 0o777 | stickyBit
 const grainMs = 1
 const earliestMs = 0
 
+/**
+ * The cluster may still be working on what got no answer, and make it after it was removed: it is removed over half a minute,
+ * in which a data node answers or has failed.
+ */
+const silentRemovals = 6
+
 /** `probe` answers a person who waits: one more try, then the truth. */
 const probeRetries = 1
 
@@ -343,9 +349,7 @@ export class HdfsDriver implements Driver {
       await this.#cluster.replace(temporary, path, what)
       return [...lossesOfMode(mode), ...lost]
     } catch (error) {
-      // The cluster may still be working on what got no answer.
-      const isSilent = error instanceof StoreError && error.failure === 'unreachable'
-      await this.#discard(temporary, what, isSilent ? 2 : 1)
+      await this.#discardFailed(temporary, error, what)
       throw error
     }
   }
@@ -415,7 +419,8 @@ export class HdfsDriver implements Driver {
     const what = this.#what('begin upload', path)
     this.#requireWritable(path, what)
     const partBytes = this.capabilities.parts.sizeFor(file.sizeBytes)
-    return beginUpload(this.#cluster, path, file, { partBytes, continuation }, what)
+    const discard = (folder: StorePath, error: unknown) => this.#discardFailed(folder, error, what)
+    return beginUpload(this.#cluster, path, file, { partBytes, continuation, discard }, what)
   }
 
   async writePart(upload: Upload, index: number, offset: number, body: PartBody): Promise<void> {
@@ -473,6 +478,12 @@ export class HdfsDriver implements Driver {
       return
     }
     await this.#cluster.delete(state.folder, true, this.#what('abort', state.path))
+  }
+
+  /** Removes what could not be made whole. */
+  #discardFailed(path: StorePath, error: unknown, what: What): Promise<void> {
+    const isSilent = error instanceof StoreError && error.failure === 'unreachable'
+    return this.#discard(path, what, isSilent ? silentRemovals : 1)
   }
 
   #discard(path: StorePath, what: What, times = 1): Promise<void> {

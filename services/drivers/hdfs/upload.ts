@@ -53,7 +53,13 @@ export async function beginUpload(
   {
     partBytes,
     continuation,
-  }: { readonly partBytes: number; readonly continuation: Continuation | undefined },
+    discard,
+  }: {
+    readonly partBytes: number
+    readonly continuation: Continuation | undefined
+    /** Removes what nobody goes on with. */
+    readonly discard: (folder: StorePath, error: unknown) => Promise<void>
+  },
   what: What,
 ): Promise<Upload> {
   const parent = parentOf(path)
@@ -61,7 +67,13 @@ export async function beginUpload(
   if (there?.type === 'DIRECTORY') throw failed('unsupported', what(), 'a folder stands there')
   if (above?.type !== 'DIRECTORY') throw failed('gone', what(), 'the folder that it is to be in is not there')
   const folder = joinPath(parent, uploadFolder(path, file, partBytes, continuation))
-  await cluster.makeFolder(folder, folderMode, what)
+  try {
+    await cluster.makeFolder(folder, folderMode, what)
+  } catch (error) {
+    // Whoever goes on with an upload finds its folder by its name.
+    if (continuation === undefined) await discard(folder, error)
+    throw error
+  }
   const { sizeBytes } = file
   const upload = { token: uploadToken({ path, folder }), sizeBytes }
   if (continuation === undefined) return upload

@@ -1,7 +1,11 @@
 import { setTimeout as delay } from 'node:timers/promises'
 
-/** Before each further try while a store is away: three quarters of an hour in all. */
-const defaultWaitsMs = [1_000, 4_000, 16_000, ...Array.from({ length: 44 }, () => 60_000)]
+/** Before each further try while a store is away: often while an outage is young, and three quarters of an hour in all. */
+const defaultWaitsMs = [
+  ...[1_000, 2_000, 4_000, 8_000],
+  ...Array.from({ length: 8 }, () => 15_000),
+  ...Array.from({ length: 43 }, () => 60_000),
+]
 /** An outage leaves no more than what was under way: what is beyond that is found by a sweep. */
 const maxWaiting = 1_000
 
