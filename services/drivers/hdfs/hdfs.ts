@@ -70,7 +70,7 @@ const earliestMs = 0
  * The cluster may still be working on what got no answer, and make it after it was removed: it is removed over half a minute,
  * in which a data node answers or has failed.
  */
-const silentRemovals = 6
+const openRemovals = 6
 
 /** `probe` answers a person who waits: one more try, then the truth. */
 const probeRetries = 1
@@ -482,8 +482,9 @@ export class HdfsDriver implements Driver {
 
   /** Removes what could not be made whole. */
   #discardFailed(path: StorePath, error: unknown, what: What): Promise<void> {
-    const isSilent = error instanceof StoreError && error.failure === 'unreachable'
-    return this.#discard(path, what, isSilent ? silentRemovals : 1)
+    // The last answer says nothing of a try before it.
+    const isOpen = error instanceof StoreError && error.retryable
+    return this.#discard(path, what, isOpen ? openRemovals : 1)
   }
 
   #discard(path: StorePath, what: What, times = 1): Promise<void> {
