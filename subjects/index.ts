@@ -11,7 +11,7 @@ import type { Contract, EventContract } from './kit/contract.ts'
 import { diagnostics } from './migrations/diagnostics.ts'
 import { exclusions } from './rules/exclusions.ts'
 import { filesystemsInternal } from './filesystems/internal.ts'
-import { filesystems } from './filesystems/filesystems.ts'
+import { filesystemEvents, filesystems } from './filesystems/filesystems.ts'
 import { extensionStorage } from './extensions/storage.ts'
 import { extensions, extensionsInternal } from './extensions/extensions.ts'
 import { inclusions } from './rules/inclusions.ts'
@@ -86,6 +86,7 @@ export const internalContracts: readonly Contract[] = Object.values({
   ...agentResources,
 }).flatMap((resource) => Object.values(resource))
 export const eventContracts: readonly EventContract[] = [
+  filesystemEvents,
   migrationEvents,
   settingsEvents,
   verificationEvents,

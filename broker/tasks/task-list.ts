@@ -138,6 +138,12 @@ export const taskList = {
     summary: 'Publishes the figures of migrations that have moved',
     everyMs: 1_000,
   },
+  // As with storage watches: an event that was missed while the broker was away.
+  'migrations.reported-changes': {
+    owner: 'per-migration',
+    summary: 'Looks again for reported changes of sources, and whether nobody reports any more',
+    everyMs: 5_000,
+  },
   'migrations.rescans': {
     owner: 'per-migration',
     summary: 'Compares everything in case a change was not reported',

@@ -23,6 +23,7 @@ interface Place {
   fileSystemId: string
   role?: Role
   scanOnly?: boolean
+  reportedChanges?: boolean
   listenAndApplySourceChanges?: boolean
   otherProperties?: Record<string, string>
 }
@@ -40,6 +41,7 @@ export function creator(kind: FilesystemKind, { owners, filesystems, sealer, sto
       fileSystemId,
       role,
       scanOnly = true,
+      reportedChanges = false,
       listenAndApplySourceChanges = true,
       otherProperties,
       ...options
@@ -58,6 +60,7 @@ export function creator(kind: FilesystemKind, { owners, filesystems, sealer, sto
       isSource: role === 'source',
       isScanOnly: role === 'source' && scanOnly,
       listenAndApplySourceChanges,
+      ...(reportedChanges && { reportedChanges }),
       ...(otherProperties === undefined ? {} : { otherProperties }),
       kind,
       options: sealSecrets(kind, options, sealer),
@@ -101,7 +104,15 @@ export async function checked(
 /** Changes a filesystem of a kind, once its store has been asked. */
 export function updater(kind: FilesystemKind, { owners, filesystems, sealer, stores, log }: Dependencies) {
   return async (input: Place, call: Pick<Call<Contract>, 'caller' | 'signal'>) => {
-    const { fileSystemId, role, scanOnly, listenAndApplySourceChanges, otherProperties, ...changes } = input
+    const {
+      fileSystemId,
+      role,
+      scanOnly,
+      reportedChanges,
+      listenAndApplySourceChanges,
+      otherProperties,
+      ...changes
+    } = input
     const current = await filesystems.get(fileSystemId)
     if (current === undefined || (role !== undefined && roleOf(current) !== role)) {
       throw new GantryError('NOT_FOUND', `there is no ${role ?? 'filesystem'} ${fileSystemId}`)
@@ -120,8 +131,10 @@ export function updater(kind: FilesystemKind, { owners, filesystems, sealer, sto
       if (!isDeepStrictEqual(stored, current)) {
         throw new GantryError('CONFLICT', `${fileSystemId} was changed by somebody else at the same time`)
       }
+      const { reportedChanges: wasReported = false, ...rest } = stored
       return {
-        ...stored,
+        ...rest,
+        ...((reportedChanges ?? wasReported) && { reportedChanges: true }),
         isScanOnly: scanOnly ?? stored.isScanOnly,
         listenAndApplySourceChanges: listenAndApplySourceChanges ?? stored.listenAndApplySourceChanges,
         ...(otherProperties === undefined ? {} : { otherProperties }),
@@ -174,14 +187,13 @@ export function requireSecretsAgain(kind: FilesystemKind, stored: Options, chang
 const valueIn = (option: unknown, property: string | undefined): unknown =>
   property === undefined ? option : (option as Options | undefined)?.[property]
 
-/** Sources and targets share a contract, and two fields belong to one of them. */
-function refuseForeignFields({ role, scanOnly, listenAndApplySourceChanges }: Place): void {
-  const foreign =
-    role === 'source' && listenAndApplySourceChanges !== undefined
-      ? 'listenAndApplySourceChanges'
-      : role === 'target' && scanOnly !== undefined
-        ? 'scanOnly'
-        : undefined
+/** Sources and targets share a contract, and some fields belong to one of them. */
+function refuseForeignFields({ role, ...place }: Place): void {
+  const ofOther = {
+    source: ['listenAndApplySourceChanges'],
+    target: ['scanOnly', 'reportedChanges'],
+  } as const
+  const foreign = role && ofOther[role].find((name) => place[name as keyof typeof place] !== undefined)
   if (foreign === undefined) return
   throw notAccepted(foreign, `is not a field of a ${role}`)
 }

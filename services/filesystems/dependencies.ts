@@ -3,6 +3,7 @@ import type { Log } from '../../broker/common/log.ts'
 import type { Owners } from '../../broker/rpc/owners.ts'
 import type { Sealer } from '../../broker/identity/seal.ts'
 import type { FilesystemRecord } from './record.ts'
+import type { ReportedChanges } from './reported-changes.ts'
 import type { Stores } from './stores.ts'
 import type { Place } from './while-unused.ts'
 
@@ -11,6 +12,9 @@ export interface FilesystemDependencies {
   readonly filesystems: Collection<typeof FilesystemRecord>
   readonly sealer: Sealer
   readonly stores: Stores
+  readonly reported: ReportedChanges
+  /** Tells readers that there is more in what was reported. */
+  readonly tellReported: (fileSystemId: string) => void
   /** Names of the migrations that need a filesystem. */
   readonly usesOf: (fileSystemId: string) => Promise<string[]>
   /** Does work at a place while no migration works there. @throws PlaceInUse */

@@ -15,6 +15,7 @@ import { openSecrets } from '../drivers/contract/secrets.ts'
 import { receivedError } from '../drivers/contract/sent-error.ts'
 import { discoverer, discoveryOf } from './discovery.ts'
 import { checked, checker, creator, updater } from './change.ts'
+import type { CheckLine } from './check.ts'
 import type { FilesystemDependencies } from './dependencies.ts'
 import { type FilesystemRecord, publicFilesystem, type Role, roleOf } from './record.ts'
 import { askerOf, entryPath, logDetail, storeFailure } from './store.ts'
@@ -106,7 +107,12 @@ export function filesystemHandlers(dependencies: FilesystemDependencies): Handle
     'check-stored': async ({ fileSystemId }, call) => {
       const record = await find(fileSystemId)
       const spec = openSecrets(record.kind, record.options, dependencies.sealer)
-      return checked(dependencies, spec, roleOf(record), await askerOf(owners, call, record))
+      const asker = await askerOf(owners, call, record)
+      const found = await checked(dependencies, spec, roleOf(record), asker)
+      if (record.reportedChanges !== true) return found
+      const lastMs = await dependencies.reported.lastMs(fileSystemId)
+      const checks = found.checks.map((line) => (line.check === 'changes' ? reportedLine(lastMs) : line))
+      return { ok: checks.every(({ result }) => result !== 'no'), checks }
     },
     'health-all': async (page, call) => {
       const all = await stored.list(page)
@@ -137,6 +143,17 @@ export function filesystemHandlers(dependencies: FilesystemDependencies): Handle
         }
         throw storeFailure(error, fileSystemId)
       }
+    },
+    'report-changes': async ({ fileSystemId, ...report }, call) => {
+      const { reportedChanges } = await find(fileSystemId, 'source')
+      if (reportedChanges !== true)
+        throw call.fail(
+          'NOT_ALLOWED_IN_STATE',
+          `live migrations from ${fileSystemId} learn of changes by themselves: set reportedChanges of it to true first`,
+        )
+      await dependencies.reported.add(fileSystemId, report)
+      dependencies.tellReported(fileSystemId)
+      return {}
     },
     'delete-path': async ({ fileSystemId, role, path, recursive = false }, call) => {
       const record = await find(fileSystemId, role)
@@ -169,6 +186,16 @@ export function filesystemHandlers(dependencies: FilesystemDependencies): Handle
     },
   }
 }
+
+/** The line about changes of a check where others report them. */
+const reportedLine = (lastMs: number | undefined): CheckLine => ({
+  check: 'changes',
+  result: lastMs === undefined ? 'untried' : 'yes',
+  detail:
+    lastMs === undefined
+      ? 'nobody has reported any so far: start the program that does (filesystems report-changes), or set reportedChanges to false'
+      : `reported by others, last at ${new Date(lastMs).toISOString()}`,
+})
 
 const inUse = ({ migrations, isBegun }: PlaceInUse, place: string): string =>
   isBegun
@@ -232,6 +259,7 @@ export function filesystemInternalHandlers({
   filesystems,
   sealer,
   stores,
+  reported,
 }: FilesystemDependencies): Handlers<typeof filesystemsInternal> {
   const find = async (fileSystemId: string): Promise<FilesystemRecord> => {
     const record = await filesystems.get(fileSystemId)
@@ -254,10 +282,26 @@ export function filesystemInternalHandlers({
         throw storeFailure(error, fileSystemId)
       }
     },
+    'reported-changes': ({ fileSystemId, after }) => reported.after(fileSystemId, after),
     resolve: async ({ fileSystemId }) => {
       const record = await find(fileSystemId)
-      const { isSource, isScanOnly, listenAndApplySourceChanges, kind, options } = record
-      return { fileSystemId, isSource, isScanOnly, listenAndApplySourceChanges, kind, options }
+      const {
+        isSource,
+        isScanOnly,
+        listenAndApplySourceChanges,
+        reportedChanges = false,
+        kind,
+        options,
+      } = record
+      return {
+        fileSystemId,
+        isSource,
+        isScanOnly,
+        listenAndApplySourceChanges,
+        reportedChanges,
+        kind,
+        options,
+      }
     },
   }
 }

@@ -14,6 +14,8 @@ export const FilesystemRecord = Type.Object(
     isSource: Type.Boolean(),
     isScanOnly: Type.Boolean(),
     listenAndApplySourceChanges: Type.Boolean(),
+    /** Others report what changes there; not there where nobody does, and in records of earlier releases. */
+    reportedChanges: Type.Optional(Type.Literal(true)),
     /** Kept for callers; no driver knows them. */
     otherProperties: Type.Optional(Type.Record(Type.String(), Type.String())),
     kind: Type.Enum(kinds),
@@ -51,6 +53,7 @@ export function publicFilesystem(record: FilesystemRecord, verbose = false): Fil
     // Positions are of migrations, each with its own.
     eventsPosition: 0,
     ...(record.isSource ? {} : { listenAndApplySourceChanges: record.listenAndApplySourceChanges }),
+    ...(record.reportedChanges === true && { reportedChanges: true }),
     properties: verbose ? { ...storeKinds[record.kind].defaults, ...properties } : properties,
   }
 }

@@ -1,5 +1,5 @@
 import { type TObject, type TProperties, type TSchema, Type } from 'typebox'
-import { type Definition, resource } from '../kit/contract.ts'
+import { type Definition, events, resource } from '../kit/contract.ts'
 import { type FilesystemKind, filesystemKinds } from './kinds.ts'
 import {
   AdditionalProperties,
@@ -32,6 +32,12 @@ const listenAndApplySourceChanges = Type.Optional(
       'Targets: whether live migrations to it follow changes for as long as they live (true) or until their scan is over (false); default true',
   }),
 )
+const reportedChanges = Type.Optional(
+  Type.Boolean({
+    description:
+      'Sources: whether others report to Gantry what changes there (`filesystems report-changes`). Live migrations take their reports in place of all other ways to learn of changes; default false',
+  }),
+)
 const verbose = Type.Optional(Type.Boolean({ description: 'All properties, defaults too' }))
 
 /** Twice what a caller may give in `additionalProperties`: the kind's own options and defaults come to them. */
@@ -45,6 +51,7 @@ export const Filesystem = model('Filesystem', {
   isScanOnly: Type.Boolean(),
   eventsPosition: Count('Position in the store’s change feed; 0 where it has none'),
   listenAndApplySourceChanges: Type.Optional(Type.Boolean()),
+  reportedChanges: Type.Optional(Type.Boolean({ description: 'Sources: others report what changes there' })),
   properties: record(Type.String({ maxLength: maxPathLength }), maxOptions, 'Options and properties by name'),
 })
 export type Filesystem = Type.Static<typeof Filesystem>
@@ -113,6 +120,42 @@ const checkDescription =
 /** A store is asked over a network and given time for it. */
 export const storeDeadlineMs = 30_000
 
+/** Paths in one report: they fit into a message, whatever they are called. */
+const maxReportedPaths = 1_000
+
+/** Longest text of a position among reports. */
+const maxPositionLength = 60
+
+/** What somebody says has changed in a filesystem. */
+export const Report = strict({
+  changes: Type.Array(
+    strict({
+      path: GivenPath(
+        'What came, went or was changed; of what was renamed both paths, each in a change of its own',
+      ),
+      tree: Type.Optional(
+        Type.Boolean({
+          description:
+            'Whether all that is below it may have changed as well, as when a folder was renamed; with the path / everything is compared. Default false',
+        }),
+      ),
+    }),
+    {
+      maxItems: maxReportedPaths,
+      description: 'In any order; none at all says that nothing has changed',
+    },
+  ),
+  since: Type.Optional(
+    EpochMillis(
+      'Before which time all changes have been reported, in milliseconds since 1970; default: now. The lag of migrations is counted from it',
+    ),
+  ),
+})
+export type Report = Type.Static<typeof Report>
+
+/** How far somebody has read reports; opaque. */
+export const ReportPosition = Type.String({ minLength: 1, maxLength: maxPositionLength })
+
 /** How long one call removes what is in a folder; it has to answer before its deadline. */
 export const removalSeconds = 20
 
@@ -126,7 +169,14 @@ type UpdateOf<K extends FilesystemKind> = ReturnType<typeof updateOf<K>>
 
 const otherProperties = AdditionalProperties('Properties by name that are kept and shown, and change nothing')
 
-const placeFields = { fileSystemId, role, scanOnly, listenAndApplySourceChanges, otherProperties }
+const placeFields = {
+  fileSystemId,
+  role,
+  scanOnly,
+  reportedChanges,
+  listenAndApplySourceChanges,
+  otherProperties,
+}
 
 /** The options of a kind, as the compiler knows them when the kind is a type parameter. */
 type OptionsOf<K extends FilesystemKind> = Extract<(typeof filesystemKinds)[K]['options'], TProperties>
@@ -373,6 +423,19 @@ export const filesystems = resource('filesystems', {
     cli: { args: ['fileSystemId', 'path'], example: 'gantry filesystems list-paths my-target /data' },
     deadlineMs: storeDeadlineMs,
   },
+  'report-changes': {
+    summary: 'Report what has changed in a source',
+    description:
+      'For programs that know of changes where Gantry cannot: each live migration from a source with `reportedChanges` looks at the paths, and applies what it finds there. The reply says that the report is stored: repeat it until there is one. A report that comes twice, late or in another order does no harm. Report at least every half minute, if only that nothing has changed: the lag of migrations grows without reports.',
+    input: strict({ fileSystemId, ...Report.properties }),
+    output: Nothing,
+    errors: ['NOT_FOUND', 'NOT_ALLOWED_IN_STATE', 'STORAGE_FULL'],
+    http: [{ method: 'POST', path: '/api/v1/filesystems/{fileSystemId}/changes' }],
+    cli: {
+      args: ['fileSystemId'],
+      example: `gantry filesystems report-changes my-source --changes '[{"path": "/data/part-0"}]'`,
+    },
+  },
   'delete-path': {
     summary: 'Remove a file or folder from a filesystem',
     description: `Refused for the root, and while a migration works at the path, above or below it: stop it first. One that begins meanwhile ends the removal (\`IN_USE\`). A stopped or completed migration does not copy again what was removed: reset it. Symbolic links are removed, and none is followed. After ${removalSeconds} seconds a large folder is left as far as it is, with \`complete\` false: ask again.`,
@@ -398,5 +461,13 @@ export const filesystems = resource('filesystems', {
       failed: { field: 'complete', is: false },
     },
     deadlineMs: storeDeadlineMs,
+  },
+})
+
+export const filesystemEvents = events('filesystems', {
+  'changes-reported': {
+    summary: 'Changes in a source were reported, and can be read',
+    ephemeral: true,
+    payload: strict({ fileSystemId }),
   },
 })

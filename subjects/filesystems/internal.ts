@@ -1,7 +1,7 @@
 import { type Static, Type } from 'typebox'
 import { internalResource } from '../kit/contract.ts'
-import { fileSystemId, kinds, maxOptions, storeDeadlineMs } from './filesystems.ts'
-import { Count, EpochMillis, Path, record, strict } from '../kit/schemas.ts'
+import { fileSystemId, kinds, maxOptions, Report, ReportPosition, storeDeadlineMs } from './filesystems.ts'
+import { Count, EpochMillis, list, Path, record, strict } from '../kit/schemas.ts'
 
 /** Types of what stands in a store. */
 export const lookedTypes = ['file', 'folder', 'symlink', 'other'] as const
@@ -31,10 +31,39 @@ export const filesystemsInternal = internalResource('filesystems', {
       isSource: Type.Boolean(),
       isScanOnly: Type.Boolean(),
       listenAndApplySourceChanges: Type.Boolean(),
+      reportedChanges: Type.Boolean(),
       kind: Type.Enum(kinds),
       options: record(Type.Unknown(), maxOptions, 'Options of the kind'),
     }),
     errors: ['NOT_FOUND'],
+    http: [],
+  },
+  'reported-changes': {
+    summary: 'What was reported of a source after a position, in order, as far as a reply has room',
+    input: strict({
+      fileSystemId,
+      after: Type.Optional(
+        Type.String({
+          ...ReportPosition,
+          description: 'As it was told; without it none is told but where the end is',
+        }),
+      ),
+    }),
+    output: strict({
+      reports: list(
+        strict({
+          ...Report.properties,
+          at: ReportPosition,
+          reportedAt: EpochMillis('When it was stored, in milliseconds since 1970'),
+        }),
+      ),
+      at: Type.String({ ...ReportPosition, description: 'After these reports' }),
+      isWhole: Type.Boolean({
+        description: 'Whether there was nothing else after the position that is gone',
+      }),
+      hasMore: Type.Boolean({ description: 'Whether there are more' }),
+    }),
+    errors: [],
     http: [],
   },
   look: {

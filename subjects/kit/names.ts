@@ -116,6 +116,8 @@ export const roots = {
   work: `${vendor}.work.v1`,
   failures: `${vendor}.failures.v1`,
   usage: `${vendor}.usage.v1`,
+  /** What others report of the changes in filesystems. */
+  reported: `${vendor}.reported.v1`,
   audit: `${vendor}.audit.v1`,
   /** Subjects of the platform's own metrics: nothing is published there, permissions say who sees which. */
   metrics: `${vendor}.metrics.v1`,

@@ -15,8 +15,18 @@ import { type Operation, operation, type Warn, type Wire } from '../operation.ts
 
 /** Sources and targets have the same operations, and a field each that the other has not. */
 const roles = [
-  { role: 'source', collection: '/fs/sources', own: 'scanOnly', others: ['listenAndApplySourceChanges'] },
-  { role: 'target', collection: '/fs/targets', own: 'listenAndApplySourceChanges', others: ['scanOnly'] },
+  {
+    role: 'source',
+    collection: '/fs/sources',
+    own: 'scanOnly',
+    others: ['listenAndApplySourceChanges', 'reportedChanges'],
+  },
+  {
+    role: 'target',
+    collection: '/fs/targets',
+    own: 'listenAndApplySourceChanges',
+    others: ['scanOnly', 'reportedChanges'],
+  },
 ] as const
 
 const errors = {

@@ -59,10 +59,10 @@ export interface ChangeFeed {
 }
 
 /**
- * How changes are found: told by the host at once, by notifications of the store, by the differences of its snapshots, or by
- * comparing source and target from time to time.
+ * How changes are found: told by the host at once, by notifications of the store, by others who report them, by the
+ * differences of snapshots, or by comparing source and target from time to time.
  */
-export type ChangeDetection = 'watching' | 'notified' | 'snapshots' | 'comparing'
+export type ChangeDetection = 'watching' | 'notified' | 'reported' | 'snapshots' | 'comparing'
 
 /** Why a folder is not watched (any longer). */
 export class WatchError extends Error {

@@ -18,6 +18,7 @@ import { type MigrationRecord, workIdOf } from '../lifecycle/record.ts'
 import { changesOf as openChanges } from '../live/changes-of.ts'
 import { KnownFailures } from '../live/known-failures.ts'
 import { StoredPositions } from '../live/feed-positions.ts'
+import { ReportedFeed } from '../live/reported-feed.ts'
 import { ClockSteps } from '../live/clock-steps.ts'
 import type { CountListener } from '../progress/checkpoint-writer.ts'
 import type { InFlightProgress } from '../progress/in-flight-progress.ts'
@@ -110,7 +111,9 @@ interface RunnerNeeds extends WorkStores {
   readonly threads: number
   readonly reportsFolder: string
   readonly resolve: (record: MigrationRecord) => Promise<MoveSpec>
-  readonly place: (fileSystemId: string) => Promise<{ readonly listenAndApplySourceChanges: boolean }>
+  readonly place: (
+    fileSystemId: string,
+  ) => Promise<{ readonly listenAndApplySourceChanges: boolean; readonly reportedChanges: boolean }>
   readonly assignments: Assignments
   readonly defaultMovers: () => Promise<Movers>
   readonly guards: RemovalGuards
@@ -126,6 +129,7 @@ export const running = part({
     'migrations.change-feed',
     'migrations.comparisons',
     'migrations.feed-positions',
+    'migrations.reported-changes',
     'migrations.rescans',
     'migrations.roots',
     'migrations.snapshots',
@@ -149,10 +153,17 @@ export const running = part({
       ...needs,
       spillFolder: needs.reportsFolder,
       changes: async (record, spec, gapSinceMs) => {
-        const { migrationId, target, comparisonSeconds } = record
-        const { listenAndApplySourceChanges } = await place(target)
+        const { migrationId, source, target, comparisonSeconds } = record
+        const [{ reportedChanges }, { listenAndApplySourceChanges }] = await Promise.all([
+          place(source),
+          place(target),
+        ])
+        const root = Buffer.from(spec.root).toString('latin1')
         return openChanges(spec, {
           bounds,
+          ...(reportedChanges && {
+            reported: new ReportedFeed({ connection, fileSystemId: source, root }),
+          }),
           migration: migrationId,
           comparisonSeconds,
           gapSinceMs,

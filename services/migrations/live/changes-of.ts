@@ -1,6 +1,6 @@
 import type { Log } from '../../../broker/common/log.ts'
 import type { StoreBounds } from '../../drivers/contract/bounds.ts'
-import type { FeedPositions } from '../../drivers/feeds/feed.ts'
+import type { ChangeFeed, FeedPositions } from '../../drivers/feeds/feed.ts'
 import { openDriver } from '../../drivers/index.ts'
 import type { MoveSpec } from '../../engine/mover.ts'
 import { Changes } from './changes.ts'
@@ -9,6 +9,8 @@ import type { KnownFailures } from './known-failures.ts'
 import type { CountedFirst } from './on-hold.ts'
 
 export interface FollowOptions {
+  /** What tells of changes in place of the source itself. */
+  readonly reported?: ChangeFeed
   /** Name of the migration, for the log. */
   readonly migration: string
   /** How often everything is compared, where that is the way or notifications tell; undefined for the usual period of each. */
@@ -34,12 +36,12 @@ export interface FollowOptions {
 /** What follows the changes of a live migration: told of them where the source tells. */
 export async function changesOf(
   spec: Pick<MoveSpec, 'source' | 'root'>,
-  { comparisonSeconds, maxWatches, bounds, countedFirst, ...options }: FollowOptions,
+  { reported, comparisonSeconds, maxWatches, bounds, countedFirst, ...options }: FollowOptions,
 ): Promise<Changes> {
   const driver = await openDriver(spec.source, 'source', bounds)
   const { changes, hostFolder } = driver
   await driver.close()
-  const told = await changes?.feed(Buffer.from(spec.root), maxWatches)
+  const told = reported ?? (await changes?.feed(Buffer.from(spec.root), maxWatches))
   const comparison = () => new Comparison(comparisonSeconds)
   const counting = hostFolder === undefined ? { countedFirst } : {}
   const all = { ...options, ...counting, fallback: comparison }

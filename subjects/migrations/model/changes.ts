@@ -15,12 +15,12 @@ export const comparisonPeriodSeconds = Type.Optional(
   Type.Integer({
     minimum: 1,
     maximum: maxComparisonSeconds,
-    description: `Live migrations: seconds from one comparison of source and target to the next, where the source does not tell of its changes (default ${defaultComparisonSeconds}), or notifications tell of them (default ${defaultHealingSeconds}: it finds what one of those lost)`,
+    description: `Live migrations: seconds from one comparison of source and target to the next, where the source does not tell of its changes (default ${defaultComparisonSeconds}), or notifications or reports tell of them (default ${defaultHealingSeconds}: it finds what one of those lost)`,
   }),
 )
 
 /** How changes at the source are found. */
-export const changeDetections = ['watching', 'notified', 'snapshots', 'comparing', 'off'] as const
+export const changeDetections = ['watching', 'notified', 'reported', 'snapshots', 'comparing', 'off'] as const
 
 /** Whether the source tells of its changes: the lag is the age of one that is known then. */
 export const isTold = (detection: (typeof changeDetections)[number] | undefined): boolean =>
@@ -31,7 +31,7 @@ export const changeFigures = {
   changeDetection: Type.Optional(
     Type.Enum(changeDetections, {
       description:
-        'How changes at the source are found: its host tells of them (watching), the store sends notifications or keeps a feed of its changes (notified), its snapshots are compared with each other (snapshots), source and target are compared from time to time (comparing), or they are not followed (off), such as while the migration is stopped',
+        'How changes at the source are found: its host tells of them (watching), the store sends notifications or keeps a feed of its changes (notified), others report them (reported), its snapshots are compared with each other (snapshots), source and target are compared from time to time (comparing), or they are not followed (off), such as while the migration is stopped',
     }),
   ),
   changeDetectionReason: Type.Optional(
