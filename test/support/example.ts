@@ -27,10 +27,10 @@ export async function startExample(
 }
 
 /** A clean stop ends the process, and takes the extension away. */
-export async function stopExample(platform: TestPlatform, child: ChildProcess): Promise<void> {
+export async function stopExample(platform: TestPlatform, child: ChildProcess, status = 0): Promise<void> {
   const ended = once(child, 'exit')
   child.kill('SIGTERM')
-  expect(await ended).toEqual([0, null])
+  expect(await ended).toEqual([status, null])
   const { body } = await platform.rest('platform', 'GET', '/api/v1/extensions/all')
   expect(body).toEqual([])
 }

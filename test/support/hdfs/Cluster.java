@@ -194,6 +194,8 @@ public class Cluster {
       case "allow-snapshots":
         cluster.getFileSystem().allowSnapshot(new Path(words[1]));
         return "";
+      case "address":
+        return " " + files.getUri();
       case "checksum":
         return " " + files.getFileChecksum(new Path(words[1]));
       case "status": {
