@@ -33,7 +33,15 @@ async function compiled(name: string, project: string, source: string): Promise<
   try {
     for (const file of files) cpSync(file, join(work, basename(file)))
     await copyArtifacts(join(work, 'pom.xml'), join(work, 'lib'), 'Hadoop')
-    const compile = ['-encoding', 'UTF-8', '-cp', `${join(work, 'lib')}/*`, '-d', work, join(work, basename(source))]
+    const compile = [
+      '-encoding',
+      'UTF-8',
+      '-cp',
+      `${join(work, 'lib')}/*`,
+      '-d',
+      work,
+      join(work, basename(source)),
+    ]
     await runProgram('javac', compile, { timeoutMs: compileTimeoutMs }).catch((cause: unknown) => {
       throw new Error(`javac could not compile ${source} (JDK 11 or newer): ${(cause as Error).message}`, {
         cause,
