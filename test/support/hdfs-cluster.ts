@@ -18,6 +18,8 @@ export interface HdfsCluster extends AsyncDisposable {
   ask(...words: string[]): Promise<string>
   /** Ends it as kill -9 does. */
   kill(): Promise<void>
+  /** Ends one with a single name node as kill -9 does, and starts it again with what it had, at the same addresses. */
+  restart(): Promise<void>
 }
 
 /** Who starts a cluster is its superuser. */
@@ -39,41 +41,22 @@ export async function startHdfsCluster(
   const keytab = kdc?.keytab(servers, web)
   const secured = { principal: servers, web, keytab: keytab ?? '', 'dfs.http.policy': 'HTTP_ONLY' }
   const all = { folder, starter: user, ...(keytab !== undefined && secured), ...settings }
-  const child = spawn(
-    'java',
-    [
-      '-Xmx768m',
-      ...(kdc === undefined ? [] : [`-Djava.security.krb5.conf=${kdc.config}`]),
-      '-cp',
-      // With what else the test has put there.
-      `${folder}:${classPath}`,
-      'Cluster',
-      ...Object.entries(all).map(([name, value]) => `${name}=${value}`),
-    ],
-    // Some of it goes to the working folder.
-    { cwd: folder, stdio: ['pipe', 'pipe', 'ignore'], env: { ...process.env, HADOOP_USER_NAME: user } },
-  )
-  const kill = () => child.kill('SIGKILL')
-  process.once('exit', kill)
-  const waiting: ((line: string) => void)[] = []
-  // Hadoop writes its log there too, and waits when nobody reads.
-  createInterface(child.stdout).on('line', (line) => {
-    if (/^(?:READY|DONE|FAILED)/.test(line)) waiting.shift()?.(line)
-  })
-  const ended = once(child, 'exit').then(() => {
-    throw new Error('the cluster has ended')
-  })
-  // Whoever waits for an answer is told.
-  ended.catch(() => undefined)
-  const next = (): Promise<string> =>
-    Promise.race([ended, new Promise<string>((resolve) => void waiting.push(resolve))])
-  const [, ...nameNodes] = (await next()).split(' ')
-  const end = async () => {
-    if (child.exitCode !== null || child.signalCode !== null) return
-    const gone = once(child, 'exit')
-    kill()
-    await gone
-  }
+  const run = (own: Record<string, string>) =>
+    startProcess(
+      [
+        '-Xmx768m',
+        ...(kdc === undefined ? [] : [`-Djava.security.krb5.conf=${kdc.config}`]),
+        '-cp',
+        // With what else the test has put there.
+        `${folder}:${classPath}`,
+        'Cluster',
+        ...Object.entries(own).map(([name, value]) => `${name}=${value}`),
+      ],
+      // Some of it goes to the working folder.
+      folder,
+    )
+  let running = run(all)
+  const [, ...nameNodes] = (await running.next()).split(' ')
   return {
     nameNodes,
     options: (properties = {}) => ({
@@ -94,18 +77,57 @@ export async function startHdfsCluster(
         ...properties,
       },
     }),
-    ask: async (...words) => {
+    ask: (...words) => running.ask(...words),
+    kill: () => running.kill(),
+    restart: async () => {
+      const rpc = new URL((await running.ask('address')).trim()).port
+      await running.kill()
+      running = run({ ...all, again: `${rpc},${nameNodes[0]!.split(':')[1]}` })
+      await running.next()
+    },
+    [Symbol.asyncDispose]: async () => {
+      await running.kill()
+      rmSync(folder, { recursive: true, force: true })
+    },
+  }
+}
+
+/** A cluster's process, which answers a line with a line. */
+function startProcess(args: readonly string[], folder: string) {
+  const child = spawn('java', args, {
+    cwd: folder,
+    stdio: ['pipe', 'pipe', 'ignore'],
+    env: { ...process.env, HADOOP_USER_NAME: user },
+  })
+  const kill = () => child.kill('SIGKILL')
+  process.once('exit', kill)
+  const waiting: ((line: string) => void)[] = []
+  // Hadoop writes its log there too, and waits when nobody reads.
+  createInterface(child.stdout).on('line', (line) => {
+    if (/^(?:READY|DONE|FAILED)/.test(line)) waiting.shift()?.(line)
+  })
+  const ended = once(child, 'exit').then(() => {
+    throw new Error('the cluster has ended')
+  })
+  // Whoever waits for an answer is told.
+  ended.catch(() => undefined)
+  const next = (): Promise<string> =>
+    Promise.race([ended, new Promise<string>((resolve) => void waiting.push(resolve))])
+  return {
+    next,
+    ask: async (...words: readonly string[]): Promise<string> => {
       const answering = next()
       child.stdin.write(`${words.join(' ')}\n`)
       const answer = await answering
       if (answer.startsWith('FAILED')) throw new Error(answer)
       return answer.slice('DONE '.length)
     },
-    kill: end,
-    [Symbol.asyncDispose]: async () => {
+    kill: async () => {
       process.off('exit', kill)
-      await end()
-      rmSync(folder, { recursive: true, force: true })
+      if (child.exitCode !== null || child.signalCode !== null) return
+      const gone = once(child, 'exit')
+      kill()
+      await gone
     },
   }
 }

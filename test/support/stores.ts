@@ -119,8 +119,7 @@ const starts: Readonly<Record<StoreName, () => Promise<Stores>>> = {
     return {
       endpoint: cluster.nameNodes[0]!,
       create: async () => ({ kind: 'hdfs', options: cluster.options() }),
-      // Its processes are one: a data node ends within it, with all that it has under way.
-      restart: async () => void (await cluster.ask('restart-data-nodes')),
+      restart: () => cluster.restart(),
       [Symbol.asyncDispose]: () => cluster[Symbol.asyncDispose](),
     }
   },

@@ -31,7 +31,7 @@ import org.apache.hadoop.security.token.delegation.AbstractDelegationTokenSecret
 
 /**
  * A cluster of HDFS in one process. Arguments are `name=value`: properties of Hadoop, and `folder`, `nameNodes`, `dataNodes`,
- * `zoneKey`; `keytab` and `principal` of all servers and `web`, their principal to clients of HTTP (Kerberos); `httpFs`, the port of an HttpFS
+ * `zoneKey`, `again`: the ports of RPC and HTTP of the name node whose folder it is; `keytab` and `principal` of all servers and `web`, their principal to clients of HTTP (Kerberos); `httpFs`, the port of an HttpFS
  * in front of it, with `starter`, the user of this process. It says `READY <addresses>` and then does what each line of its input says, answering `DONE` or `FAILED <why>`.
  */
 public class Cluster {
@@ -69,7 +69,12 @@ public class Cluster {
       cluster.transitionToActive(0);
       cluster.waitClusterUp();
     } else {
-      cluster = new MiniDFSCluster.Builder(configuration).numDataNodes(dataNodes).build();
+      MiniDFSCluster.Builder builder = new MiniDFSCluster.Builder(configuration).numDataNodes(dataNodes);
+      if (own.containsKey("again")) {
+        String[] ports = own.get("again").split(",");
+        builder.format(false).nameNodePort(Integer.parseInt(ports[0])).nameNodeHttpPort(Integer.parseInt(ports[1]));
+      }
+      cluster = builder.build();
       cluster.waitActive();
     }
     if (own.containsKey("zoneKey")) {
@@ -175,12 +180,6 @@ public class Cluster {
       case "failover":
         cluster.transitionToStandby(0);
         cluster.transitionToActive(1);
-        return "";
-      case "stop-data-nodes":
-        cluster.shutdownDataNodes();
-        return "";
-      case "restart-data-nodes":
-        cluster.restartDataNodes(true);
         return "";
       case "restart-name-node":
         cluster.restartNameNode(true);
