@@ -14,9 +14,10 @@ import { shuffled } from './random.ts'
  * What is done to a request. `unsent`: the connection breaks before the server has it; `broken`: in the middle of the answer;
  * `cut-off`: the answer ends too early, in order; `lost`: the server has done it, and its answer never arrives; `late`: the
  * answer comes when nobody waits for it any more; `twice`: whoever stands between asks again, and passes on the second
- * answer; `slow`: everything comes a few bytes at a time.
+ * answer; `held`: the connection breaks, and the server gets the request seconds later, after what was asked again and whatever
+ * came of that; `slow`: everything comes a few bytes at a time.
  */
-export const faults = ['unsent', 'broken', 'cut-off', 'lost', 'late', 'twice', 'slow'] as const
+export const faults = ['unsent', 'broken', 'cut-off', 'lost', 'late', 'twice', 'held', 'slow'] as const
 export type Fault = (typeof faults)[number]
 
 export interface Refusal {
@@ -49,6 +50,8 @@ export interface BadNetwork extends AsyncDisposable {
 /** Pieces of what is slow, and what is between two of them: no answer takes more than two seconds. */
 const slowPieces = 20
 const slowMs = 10
+/** What is held arrives so late: a client has tried it again and gone on by then. */
+const heldMs = 2_500
 /** Of an answer that breaks off only its beginning comes. */
 const shownShare = 0.5
 
@@ -93,6 +96,13 @@ export async function startBadNetwork(
       return
     }
     const body = await buffer(request)
+    if (fault === 'held') {
+      request.socket.destroy()
+      await delay(heldMs)
+      // It may be refused, or its place be gone: nobody is there to hear of it.
+      if (!isCut) await ask(endpoint, request, body).catch(() => undefined)
+      return
+    }
     if (fault === 'twice') await ask(endpoint, request, body)
     const { status, headers, body: answer } = await ask(endpoint, request, body)
     const [, other] = /^http:\/\/([^/]+)\//.exec(status === 307 ? (headers.location ?? '') : '') ?? []

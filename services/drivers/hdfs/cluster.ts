@@ -20,6 +20,15 @@ export interface Making {
   readonly verify: string
 }
 
+/** A file that is written and verified. */
+export interface Made {
+  /**
+   * Its number, where a try before may still be under way: it may make another file of the same name yet, of which nobody knows
+   * whether it is whole.
+   */
+  readonly contestedId?: number
+}
+
 /** How files in a folder are kept. */
 export interface Kept {
   /** Such as HOT. */
@@ -133,18 +142,14 @@ export class Cluster {
     return { statuses, hasMore: false }
   }
 
-  /** Makes a folder, and those above it that are not there; nothing happens where it is there. */
-  async makeFolder(path: StorePath, mode: number | undefined, what: What): Promise<void> {
-    await this.#client.json(
-      {
-        method: 'PUT',
-        op: 'MKDIRS',
-        path,
-        what,
-        params: mode === undefined ? {} : { permission: octal(mode) },
-      },
-      (json) => (field(json, 'boolean') === true ? true : undefined),
-    )
+  /**
+   * Makes a folder, and those above it that are not there; nothing happens where it is there. Resolves with whether a try
+   * before may still be under way.
+   */
+  async makeFolder(path: StorePath, mode: number | undefined, what: What): Promise<boolean> {
+    const params = mode === undefined ? {} : { permission: octal(mode) }
+    const answer = await this.#client.request({ method: 'PUT', op: 'MKDIRS', path, what, params })
+    return field(answer.json, 'boolean') === true ? answer.isRepeated : this.#unread(what)
   }
 
   /** Writes a file and verifies it; one that stands there is replaced. Throws `gone` where its folder is not there. */
@@ -153,12 +158,12 @@ export class Cluster {
     content: Buffer | PartBody,
     { mode, blockBytes }: { readonly mode?: number | undefined; readonly blockBytes: number },
     what: What,
-  ): Promise<void> {
+  ): Promise<Made> {
     const { replication, verify } = this.#making
     const body = new SummedBody(Buffer.isBuffer(content) ? heldBody(content) : content, blockBytes)
     const isHeld = Buffer.isBuffer(content)
     if (isHeld) await body.read(0, content.length)
-    await this.#client.request({
+    const { isRepeated } = await this.#client.request({
       method: 'PUT',
       op: 'CREATE',
       path,
@@ -172,8 +177,18 @@ export class Cluster {
       },
       body: isHeld ? content : body,
     })
+    // What is verified then is this one, or what came after it.
+    const contested = isRepeated ? await this.status(path, what) : undefined
     if (verify === 'checksum' && body.sizeBytes > 0) await this.#verify(path, body, what)
     else await this.#verifySize(path, body.sizeBytes, what)
+    return contested === undefined ? {} : { contestedId: contested.fileId }
+  }
+
+  /** Gives a file that was made the name of another, which it takes the place of. Throws as `replace`. */
+  async place(from: StorePath, to: StorePath, { contestedId }: Made, what: What): Promise<void> {
+    await this.replace(from, to, what)
+    if (contestedId === undefined || (await this.status(to, what))?.fileId === contestedId) return
+    throw failed('unreachable', what(), 'a try before it was answered too late, and may have written over it')
   }
 
   async #verifySize(path: StorePath, sizeBytes: number, what: What): Promise<void> {

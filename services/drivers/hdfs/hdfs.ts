@@ -93,6 +93,8 @@ export class HdfsDriver implements Driver {
   readonly #users = new HostUsers()
   readonly #isTarget: boolean
   readonly #blockBytes: number
+  /** Folders of uploads, as latin1, that may be made once more by a try that got no answer. */
+  readonly #contested = new Set<string>()
   /** For messages. */
   readonly #place: string
   /** Whether the user may give files away, as far as is known: only the superuser of a cluster may. */
@@ -338,7 +340,7 @@ export class HdfsDriver implements Driver {
     try {
       const { mode } = attributes
       const making = { mode: mode === undefined ? undefined : mode & modeBits, blockBytes: this.#blockBytes }
-      await this.#cluster.create(temporary, bytes, making, what)
+      const made = await this.#cluster.create(temporary, bytes, making, what)
       // Making a file leaves this bit out.
       const isSticky = mode !== undefined && (mode & stickyBit) !== 0
       const [lost] = await Promise.all([
@@ -346,7 +348,8 @@ export class HdfsDriver implements Driver {
         this.#cluster.noteCreation(temporary, what),
         isSticky ? this.#cluster.setMode(temporary, mode & modeBits, what) : undefined,
       ])
-      await this.#cluster.replace(temporary, path, what)
+      await this.#cluster.place(temporary, path, made, what)
+      if (made.contestedId !== undefined) await this.#discard(temporary, what, openRemovals)
       return [...lossesOfMode(mode), ...lost]
     } catch (error) {
       await this.#discardFailed(temporary, error, what)
@@ -420,7 +423,8 @@ export class HdfsDriver implements Driver {
     this.#requireWritable(path, what)
     const partBytes = this.capabilities.parts.sizeFor(file.sizeBytes)
     const discard = (folder: StorePath, error: unknown) => this.#discardFailed(folder, error, what)
-    return beginUpload(this.#cluster, path, file, { partBytes, continuation, discard }, what)
+    const contested = (folder: StorePath) => void this.#contested.add(folder.toString('latin1'))
+    return beginUpload(this.#cluster, path, file, { partBytes, continuation, discard, contested }, what)
   }
 
   async writePart(upload: Upload, index: number, offset: number, body: PartBody): Promise<void> {
@@ -466,7 +470,7 @@ export class HdfsDriver implements Driver {
       this.#cluster.noteCreation(whole, what),
     ])
     await this.#cluster.replace(whole, path, what)
-    await this.#discard(folder, what)
+    await this.#discardUpload(folder, what)
     return [...lossesOfMode(mode), ...lost]
   }
 
@@ -477,7 +481,13 @@ export class HdfsDriver implements Driver {
     } catch {
       return
     }
-    await this.#cluster.delete(state.folder, true, this.#what('abort', state.path))
+    const what = this.#what('abort', state.path)
+    if (this.#contested.has(state.folder.toString('latin1'))) return this.#discardUpload(state.folder, what)
+    await this.#cluster.delete(state.folder, true, what)
+  }
+
+  #discardUpload(folder: StorePath, what: What): Promise<void> {
+    return this.#discard(folder, what, this.#contested.delete(folder.toString('latin1')) ? openRemovals : 1)
   }
 
   /** Removes what could not be made whole. */

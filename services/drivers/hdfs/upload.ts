@@ -54,11 +54,14 @@ export async function beginUpload(
     partBytes,
     continuation,
     discard,
+    contested,
   }: {
     readonly partBytes: number
     readonly continuation: Continuation | undefined
     /** Removes what nobody goes on with. */
     readonly discard: (folder: StorePath, error: unknown) => Promise<void>
+    /** Told of a folder that may be made once more. */
+    readonly contested: (folder: StorePath) => void
   },
   what: What,
 ): Promise<Upload> {
@@ -68,7 +71,7 @@ export async function beginUpload(
   if (above?.type !== 'DIRECTORY') throw failed('gone', what(), 'the folder that it is to be in is not there')
   const folder = joinPath(parent, uploadFolder(path, file, partBytes, continuation))
   try {
-    await cluster.makeFolder(folder, folderMode, what)
+    if (await cluster.makeFolder(folder, folderMode, what)) contested(folder)
   } catch (error) {
     // Whoever goes on with an upload finds its folder by its name.
     if (continuation === undefined) await discard(folder, error)
@@ -91,8 +94,8 @@ export async function writePart(
 ): Promise<void> {
   const { folder } = readUpload(upload)
   const temporary = joinPath(folder, temporaryName(partTag))
-  await cluster.create(temporary, content, { blockBytes }, what)
-  await cluster.replace(temporary, joinPath(folder, Buffer.from(partName(index, offset))), what)
+  const made = await cluster.create(temporary, content, { blockBytes }, what)
+  await cluster.place(temporary, joinPath(folder, Buffer.from(partName(index, offset))), made, what)
 }
 
 /** The parts of an upload in their order; undefined when it is gone. */

@@ -186,3 +186,24 @@ test('how a root is kept is told, also by clusters that know no storage policies
     'its root: erasure coding RS-6-3-1024k, an encryption zone',
   )
 })
+
+test('a file that a try before has written over, once that came through, does not stay for the right one', async () => {
+  let [created, isOvertaken] = [0, true]
+  await using service = await startService((request, response, url) => {
+    const op = url.searchParams.get('op')
+    const here = `http://${request.headers.host}/webhdfs/v1/x?op=CREATE&data=true`
+    if (op === 'CREATE' && !url.searchParams.has('data')) response.writeHead(307, { location: here }).end()
+    else if (op === 'CREATE' && created++ === 0) response.destroy()
+    else if (op === 'CREATE') response.writeHead(201).end()
+    else if (op === 'GETFILESTATUS') {
+      const isInPlace = !url.pathname.includes('gantry~') && isOvertaken
+      json(response, 200, { FileStatus: { ...status, length: 0, ...(isInPlace && { fileId: 8 }) } })
+    } else json(response, 200, { boolean: true })
+  })
+  const put = () => service.driver.put(path, Buffer.alloc(0), {})
+  expect(await failureOf(put())).toBe('unreachable')
+  ;[created, isOvertaken] = [0, false]
+  await put()
+  // What the try before may make yet is removed again and again.
+  expect(service.requests.at(-1)).toBe('DELETE')
+})
