@@ -1,3 +1,4 @@
+import type { Renamed, RenamedThere } from '../drivers/feeds/dirty-folders.ts'
 import type { ChildBatch } from './items/children.ts'
 import type { ItemResult } from './run/counts.ts'
 import { kindOf } from './items/items.ts'
@@ -121,6 +122,16 @@ export class Mover implements AsyncDisposable {
     return this.#surviving(job, (isAlone) =>
       this.#pool.run(job, { signal, priority: 'files', publish: storing(publish), isAlone }),
     )
+  }
+
+  /** See `renameAtTarget`. Rejects with the signal's reason, and with what a store says. */
+  async rename(
+    spec: MoveSpec,
+    renamed: readonly Renamed[],
+    signal: AbortSignal,
+  ): Promise<readonly RenamedThere[]> {
+    const reply = await this.#pool.run({ kind: 'rename', spec, renamed }, { signal, priority: 'changes' })
+    return reply.kind === 'renamed' ? reply.renamed : []
   }
 
   /** Removes what died writers of an item left under construction: nobody will go on with it. Rejects as `scan` does. */

@@ -193,7 +193,7 @@ const reportedLine = (lastMs: number | undefined): CheckLine => ({
   result: lastMs === undefined ? 'untried' : 'yes',
   detail:
     lastMs === undefined
-      ? 'nobody has reported any so far: start the program that does (filesystems report-changes), or set reportedChanges to false'
+      ? 'nobody has reported any so far: start the program that does, or set reportedChanges to false'
       : `reported by others, last at ${new Date(lastMs).toISOString()}`,
 })
 

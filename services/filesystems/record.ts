@@ -44,7 +44,8 @@ export function publicProperties({
 
 /** The filesystem as callers see it. @param verbose with the defaults of options that were not given */
 export function publicFilesystem(record: FilesystemRecord, verbose = false): Filesystem {
-  const properties = publicProperties(record)
+  const reported = record.reportedChanges === true ? { reportedChanges: 'true' } : {}
+  const properties = { ...publicProperties(record), ...reported }
   return {
     fileSystemId: record.fileSystemId,
     fsType: filesystemKinds[record.kind].fsType,
@@ -53,7 +54,6 @@ export function publicFilesystem(record: FilesystemRecord, verbose = false): Fil
     // Positions are of migrations, each with its own.
     eventsPosition: 0,
     ...(record.isSource ? {} : { listenAndApplySourceChanges: record.listenAndApplySourceChanges }),
-    ...(record.reportedChanges === true && { reportedChanges: true }),
     properties: verbose ? { ...storeKinds[record.kind].defaults, ...properties } : properties,
   }
 }

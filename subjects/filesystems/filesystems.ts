@@ -35,7 +35,7 @@ const listenAndApplySourceChanges = Type.Optional(
 const reportedChanges = Type.Optional(
   Type.Boolean({
     description:
-      'Sources: whether others report to Gantry what changes there (`filesystems report-changes`). Live migrations take their reports in place of all other ways to learn of changes; default false',
+      'Sources: whether others report to Gantry what changes there (`report-changes`, by the broker). Live migrations take their reports in place of all other ways to learn of changes; default false',
   }),
 )
 const verbose = Type.Optional(Type.Boolean({ description: 'All properties, defaults too' }))
@@ -51,7 +51,6 @@ export const Filesystem = model('Filesystem', {
   isScanOnly: Type.Boolean(),
   eventsPosition: Count('Position in the store’s change feed; 0 where it has none'),
   listenAndApplySourceChanges: Type.Optional(Type.Boolean()),
-  reportedChanges: Type.Optional(Type.Boolean({ description: 'Sources: others report what changes there' })),
   properties: record(Type.String({ maxLength: maxPathLength }), maxOptions, 'Options and properties by name'),
 })
 export type Filesystem = Type.Static<typeof Filesystem>
@@ -429,12 +428,9 @@ export const filesystems = resource('filesystems', {
       'For programs that know of changes where Gantry cannot: each live migration from a source with `reportedChanges` looks at the paths, and applies what it finds there. The reply says that the report is stored: repeat it until there is one. A report that comes twice, late or in another order does no harm. Report at least every half minute, if only that nothing has changed: the lag of migrations grows without reports.',
     input: strict({ fileSystemId, ...Report.properties }),
     output: Nothing,
-    errors: ['NOT_FOUND', 'NOT_ALLOWED_IN_STATE', 'STORAGE_FULL'],
-    http: [{ method: 'POST', path: '/api/v1/filesystems/{fileSystemId}/changes' }],
-    cli: {
-      args: ['fileSystemId'],
-      example: `gantry filesystems report-changes my-source --changes '[{"path": "/data/part-0"}]'`,
-    },
+    errors: ['NOT_FOUND', 'NOT_ALLOWED_IN_STATE'],
+    http: [],
+    brokerOnly: true,
   },
   'delete-path': {
     summary: 'Remove a file or folder from a filesystem',

@@ -7,6 +7,7 @@ import { commonCodes, errors } from '../../subjects/kit/errors.ts'
 import { agentResources, contracts, eventContracts, internalContracts } from '../../subjects/index.ts'
 import { extensionStorage } from '../../subjects/extensions/storage.ts'
 import { extensions } from '../../subjects/extensions/extensions.ts'
+import { filesystems } from '../../subjects/filesystems/filesystems.ts'
 import { fieldsOf, jsonSchema } from '../../subjects/kit/json-schema.ts'
 import { keys } from '../../subjects/access/keys.ts'
 import { logging } from '../../subjects/observability/logging.ts'
@@ -59,7 +60,12 @@ const passing: readonly Contract[] = [
   alerts['test-webhook'],
 ]
 /** What is said again and again, so that a record of each would say nothing. */
-const repeating = [extensions.heartbeat.subject, observability.report.subject, usage.record.subject]
+const repeating = [
+  extensions.heartbeat.subject,
+  filesystems['report-changes'].subject,
+  observability.report.subject,
+  usage.record.subject,
+]
 /** By its route nobody could tell whether it changes something. */
 const changing = (contract: Contract) => contract.brokerOnly === true && !repeating.includes(contract.subject)
 

@@ -27,6 +27,38 @@ export interface DirtyFolder {
   readonly sinceMs: number
 }
 
+/** Something that has another path now. Both are below the folder whose changes count, as latin1; plain data. */
+export interface Renamed {
+  readonly from: string
+  readonly to: string
+}
+
+/** The same at the target. */
+export interface RenamedThere extends Renamed {
+  readonly isFolder: boolean
+}
+
+/** What was told of folders once these were renamed at the target too: what is in them is where it belongs, most likely. */
+export function afterRenaming(
+  folders: readonly DirtyFolder[],
+  renamed: readonly RenamedThere[],
+): readonly DirtyFolder[] {
+  if (renamed.length === 0) return folders
+  const there = new Map(renamed.map(({ to, isFolder }) => [to, isFolder]))
+  return folders.flatMap((folder) => {
+    const pathOf = (name: string) => (folder.folder === '' ? name : `${folder.folder}/${name}`)
+    const [moved, trees] = [true, false].map((isMoved) =>
+      folder.trees.filter((name) => there.has(pathOf(name)) === isMoved),
+    ) as [string[], string[]]
+    if (moved.length === 0) return [folder]
+    const below = moved
+      .map(pathOf)
+      .filter((path) => there.get(path) === true)
+      .map((path) => ({ ...everythingSince(folder.sinceMs), folder: path }))
+    return [{ ...folder, names: [...folder.names, ...moved], trees }, ...below]
+  })
+}
+
 /** All that there is may have changed, since a moment (`monotonicMs`). */
 export const everythingSince = (sinceMs: number): DirtyFolder => ({
   folder: '',

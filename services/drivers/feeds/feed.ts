@@ -1,4 +1,4 @@
-import type { DirtyFolder } from './dirty-folders.ts'
+import type { DirtyFolder, Renamed } from './dirty-folders.ts'
 
 /** Who is told of changes. */
 export interface FeedListener {
@@ -6,8 +6,10 @@ export interface FeedListener {
    * Folders changed, soon after they did.
    * @param done called once all of it is at the target, or among the failures. Until then the store must be able to tell it
    * again: this process may be killed. Not there where the feed cannot tell anything again.
+   * @param renamed what of it was renamed, if that is known, what is above before what is below: both paths are in the folders
+   * too
    */
-  readonly changed: (folders: readonly DirtyFolder[], done?: () => void) => void
+  readonly changed: (folders: readonly DirtyFolder[], done?: () => void, renamed?: readonly Renamed[]) => void
   /**
    * What was changed since then may not be told yet, such as what waits unread, until the function that is returned is called.
    * @param sinceMs `monotonicMs`

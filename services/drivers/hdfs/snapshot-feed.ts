@@ -2,12 +2,23 @@ import { hash } from 'node:crypto'
 import { momentOf, monotonicMs } from '../../../broker/common/monotonic.ts'
 import { every, type Task } from '../../../broker/tasks/tasks.ts'
 import { storeError } from '../contract/store-error.ts'
-import { type DirtyFolder, everythingSince } from '../feeds/dirty-folders.ts'
+import { type DirtyFolder, everythingSince, type Renamed } from '../feeds/dirty-folders.ts'
 import { type ChangeFeed, type FeedListener, outageMs, WatchError } from '../feeds/feed.ts'
-import { foldersOf, isRefused, type Snapshots } from './snapshots.ts'
+import {
+  againIn,
+  type Difference,
+  foldersOf,
+  isRefused,
+  mayComeAgain,
+  renamedIn,
+  type Snapshots,
+} from './snapshots.ts'
 
 /** Differences that are told and not done, at most: each keeps a snapshot, and a folder has few. */
 const maxUndone = 3
+
+/** With so many further snapshots paths are told again that may have been seen as they were in none (`againIn`). */
+const againRounds = 2
 
 export interface SnapshotFeedOptions {
   readonly snapshots: Snapshots
@@ -27,6 +38,13 @@ interface Base {
   readonly madeMs: number
 }
 
+/** What differs between two snapshots. */
+interface Found {
+  readonly folders: readonly DirtyFolder[]
+  readonly renamed: readonly Renamed[]
+  readonly differences: readonly Difference[]
+}
+
 interface Undone {
   readonly base: Base
   readonly next: Base
@@ -42,6 +60,7 @@ export class SnapshotFeed implements ChangeFeed {
   readonly reason: string
   readonly #options: SnapshotFeedOptions
   readonly #undone: Undone[] = []
+  #again: { readonly differences: readonly Difference[]; readonly rounds: number }[] = []
   #listener: FeedListener | undefined
   #stream = ''
   #prefix = ''
@@ -108,10 +127,12 @@ export class SnapshotFeed implements ChangeFeed {
     this.#isLooking = true
     try {
       const next = await this.#make()
-      const folders = await this.#differences(base, next)
+      const found = await this.#differences(base, next)
       this.#awaySinceMs = undefined
-      if (folders.length === 0) await this.#options.snapshots.remove(next.name)
-      else this.#tell({ base, next, isDone: false }, folders)
+      const { below } = this.#options
+      const again = this.#again.flatMap(({ differences }) => againIn(differences, below, base.madeMs))
+      if (found.folders.length + again.length === 0) await this.#options.snapshots.remove(next.name)
+      else this.#tell({ base, next, isDone: false }, found, again)
       await this.#keep()
     } catch (error) {
       this.#failed(error)
@@ -121,25 +142,35 @@ export class SnapshotFeed implements ChangeFeed {
   }
 
   /** Everything, where the differences cannot be told, as when somebody has removed a snapshot. */
-  async #differences(base: Base, next: Base): Promise<DirtyFolder[]> {
+  async #differences(base: Base, next: Base): Promise<Found> {
     try {
       const found = await this.#options.snapshots.differences(base.name, next.name)
-      return foldersOf(found, this.#options.below, base.madeMs)
+      const { below } = this.#options
+      return {
+        folders: foldersOf(found, below, base.madeMs),
+        renamed: renamedIn(found, below),
+        differences: found,
+      }
     } catch (error) {
       if (!isRefused(error)) throw error
-      return [everythingSince(base.madeMs)]
+      return { folders: [everythingSince(base.madeMs)], renamed: [], differences: [] }
     }
   }
 
-  #tell(undone: Undone, folders: readonly DirtyFolder[]): void {
+  #tell(undone: Undone, { folders, renamed, differences }: Found, again: readonly DirtyFolder[]): void {
+    this.#again = [
+      ...this.#again.map((one) => ({ ...one, rounds: one.rounds - 1 })).filter(({ rounds }) => rounds > 0),
+      ...(mayComeAgain(differences) ? [{ differences, rounds: againRounds }] : []),
+    ]
     this.#base = undone.next
     this.#undone.push(undone)
-    this.#listener?.changed(folders, () => {
+    const done = () => {
       undone.isDone = true
       this.#settling = this.#settling
         .then(() => this.#settle())
         .catch((error: unknown) => this.#failed(error))
-    })
+    }
+    this.#listener?.changed([...folders, ...again], done, renamed)
   }
 
   /** What is done from the oldest on needs its snapshot no longer, once it is stored that a later one is gone on from. */

@@ -1,6 +1,6 @@
 import type { StorePath } from '../contract/driver.ts'
 import { StoreError } from '../contract/store-error.ts'
-import type { DirtyFolder } from '../feeds/dirty-folders.ts'
+import type { DirtyFolder, Renamed } from '../feeds/dirty-folders.ts'
 import { DirtyFolders } from '../feeds/dirty-folders.ts'
 import { field, type HdfsClient, type What } from './client.ts'
 
@@ -152,6 +152,56 @@ export function foldersOf(differences: readonly Difference[], below: string, sin
     if (to !== undefined) add(to, { isTree: true, isOnlyAttributes: false })
   }
   return dirty.take()
+}
+
+/** Paths that are looked at again, at most: of more, a comparison of everything finds what was seen and is no longer. */
+const maxAgain = 1_000
+
+/** Whether there is something that is to be looked at again, and not too much. */
+export const mayComeAgain = (differences: readonly Difference[]): boolean =>
+  differences.length <= maxAgain && differences.some(({ type }) => type !== 'MODIFY')
+
+/**
+ * Where to look again once there is another snapshot: under what had gone, and in what had come, somebody may have seen what was
+ * there between two snapshots only, which no difference tells of. See `foldersOf`.
+ */
+export function againIn(
+  differences: readonly Difference[],
+  below: string,
+  sinceMs: number,
+): readonly DirtyFolder[] {
+  const above = below === '' ? '' : `${below}/`
+  const dirty = new DirtyFolders(Number.POSITIVE_INFINITY)
+  const add = (path: string, isTree: boolean) => {
+    if (!path.startsWith(above) || path.length === above.length) return
+    const own = path.slice(above.length)
+    const at = own.lastIndexOf('/')
+    dirty.addName(own.slice(0, Math.max(at, 0)), own.slice(at + 1), false, sinceMs)
+    // What it has is most likely right: its content need not be read.
+    if (isTree) dirty.addFolder(own, 'tree', sinceMs)
+  }
+  for (const { type, path, to } of differences) {
+    if (type !== 'MODIFY') add(path, type === 'CREATE')
+    if (to !== undefined) add(to, true)
+  }
+  return dirty.take()
+}
+
+/** Renamings that are told as such, at most: what else was renamed is copied again. */
+const maxRenamed = 1_000
+
+/** What was renamed within a folder; see `foldersOf`. */
+export function renamedIn(differences: readonly Difference[], below: string): Renamed[] {
+  const above = below === '' ? '' : `${below}/`
+  const isIn = (path: string) => path.startsWith(above) && path.length > above.length
+  return differences
+    .flatMap(({ type, path, to }) =>
+      type === 'RENAME' && to !== undefined && isIn(path) && isIn(to)
+        ? [{ from: path.slice(above.length), to: to.slice(above.length) }]
+        : [],
+    )
+    .toSorted((a, b) => a.to.length - b.to.length)
+    .slice(0, maxRenamed)
 }
 
 /** Whether there can be no snapshots: not any more, too many, or not by this user. */

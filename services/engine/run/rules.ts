@@ -92,6 +92,11 @@ export class Rules {
     return undefined
   }
 
+  /** Whether something below a path may fall under other rules than the same below another path. */
+  mayTellApart(path: StorePath): boolean {
+    return this.isConfined || this.#exclusions.isOfPlaces(textFromPath(path))
+  }
+
   #decide(path: string, entry: Judged, isIncluded: boolean): Verdict {
     const excludedBy = this.#exclusions.find(path, entry)
     if (excludedBy !== undefined) return { excludedBy }
@@ -124,6 +129,8 @@ class Matcher {
   readonly #ofFiles: { readonly rule: number; readonly matches: (file: Judged) => boolean }[] = []
   /** On the way to what a pattern may match; undefined when that may be anywhere. */
   #leading: Leading[] | undefined = []
+  /** The same of those patterns that look at more than a name. */
+  #placed: Leading[] | undefined = []
 
   constructor(rules: readonly Rule[]) {
     this.#ids = rules.map(({ id }) => id)
@@ -154,6 +161,16 @@ class Matcher {
     return this.#leading.some((leading) => leadsTo(leading, segments))
   }
 
+  /** Whether a path, something above it or something below it may match for where it is. */
+  isOfPlaces(path: string): boolean {
+    if (this.#placed === undefined || this.#above.has(path)) return true
+    const segments = path.split('/').slice(1)
+    const isListed = segments.some((_, index) =>
+      this.#paths.has(`/${segments.slice(0, index + 1).join('/')}`),
+    )
+    return isListed || this.#placed.some((leading) => leadsTo(leading, segments))
+  }
+
   #add(rule: Rule, index: number, patterns: RE2Set): void {
     switch (rule.type) {
       case 'regex': {
@@ -161,8 +178,14 @@ class Matcher {
         patterns.add(translate(patternType, regex))
         this.#patternRules.push(index)
         const leading = patternType === 'GLOB' ? leadingFolders(regex) : undefined
-        if (leading === undefined) this.#leading = undefined
-        else this.#leading?.push(leadingOf(leading))
+        const compiled = leading === undefined ? undefined : leadingOf(leading)
+        if (compiled === undefined) this.#leading = undefined
+        else this.#leading?.push(compiled)
+        // A glob without a slash is one of names, wherever they are.
+        const isOfNames = patternType === 'GLOB' && !regex.includes('/')
+        if (isOfNames) break
+        if (compiled === undefined) this.#placed = undefined
+        else this.#placed?.push(compiled)
         break
       }
       case 'paths':

@@ -8,6 +8,7 @@ import type { Findings } from '../walk/findings.ts'
 import type { Match } from '../walk/match.ts'
 import type { PlanBy } from '../walk/plan-by.ts'
 import type { Upload } from '../../drivers/contract/driver.ts'
+import type { Renamed, RenamedThere } from '../../drivers/feeds/dirty-folders.ts'
 import type { SentError } from '../../drivers/contract/sent-error.ts'
 
 /** What a thread is told of an item. */
@@ -31,6 +32,7 @@ export type Job =
   | ({ readonly kind: 'transfer' } & ItemJob)
   | ({ readonly kind: 'folders' } & ItemJob)
   | ({ readonly kind: 'sweep' } & ItemJob)
+  | { readonly kind: 'rename'; readonly spec: MoveSpec; readonly renamed: readonly Renamed[] }
   /** `takesOver`: this process had begun the file, and nobody here goes on with that but this job. */
   | ({ readonly kind: 'begin'; readonly mayShare: boolean; readonly takesOver: boolean } & ItemJob)
   | { readonly kind: 'part'; readonly spec: MoveSpec; readonly copy: PartsOf; readonly index: number }
@@ -48,6 +50,8 @@ export type Reply =
   | { readonly kind: 'begun'; readonly copy: LargeCopy }
   /** Of an upload: its parts that are there; undefined when it is over. */
   | { readonly kind: 'written'; readonly parts: readonly number[] | undefined }
+  /** Those that are done. */
+  | { readonly kind: 'renamed'; readonly renamed: readonly RenamedThere[] }
   | { readonly kind: 'done' }
 
 /** What a job hands over while it goes on: items that a scan found, or what a walk did. */

@@ -14,6 +14,7 @@ import { OpenDrivers } from './open-drivers.ts'
 import { Pace } from '../run/pace.ts'
 import type { Rules } from '../run/rules.ts'
 import { reconcile } from '../reconcile/reconcile.ts'
+import { renameAtTarget } from '../reconcile/rename.ts'
 import {
   asSource,
   asTarget,
@@ -142,6 +143,8 @@ async function work(job: Job, state: RunningJob, source: Driver, target: Driver)
       for (const folder of writtenFolders(decodeItem(job.item)))
         await sweep(run, storePath(run, folder), () => true)
       return { kind: 'done' }
+    case 'rename':
+      return { kind: 'renamed', renamed: await renameAtTarget(run, job.renamed) }
     case 'begin': {
       const item = itemOf(job.item, 'large')
       // Whether the target had it before was asked before its parts were spread.
@@ -180,7 +183,7 @@ async function work(job: Job, state: RunningJob, source: Driver, target: Driver)
 }
 
 const needsRules = (job: Job): boolean =>
-  job.kind === 'scan' || job.kind === 'reconcile' || job.kind === 'folders' || 'folders' in job
+  ['scan', 'reconcile', 'folders', 'rename'].includes(job.kind) || 'folders' in job
 
 function judgeOf(job: Extract<Job, { readonly folders: unknown }>, run: Run): Judge {
   switch (job.kind) {

@@ -5,6 +5,7 @@ import type { Log } from '../../../broker/common/log.ts'
 import type { Deferral } from '../../../subjects/migrations/model/condition-terms.ts'
 import type { Movers } from '../../../subjects/migrations/agents.ts'
 import type { StorePath } from '../../drivers/contract/driver.ts'
+import type { Renamed, RenamedThere } from '../../drivers/feeds/dirty-folders.ts'
 import type { Assignments } from '../assignments/assignments.ts'
 import { ProgressLedger } from '../progress/progress-ledger.ts'
 import type { Changes } from '../live/changes.ts'
@@ -204,7 +205,11 @@ export class ActiveMigration {
     if (this.lossAtStart !== undefined && (changes === undefined || this.lossAtStart.isBroken))
       throw new WorkLostError(this.lossAtStart)
     await changes?.start(
-      { publish: (lane, item, id) => this.#loop.publish(lane, item, id), fail: this.#failed.reject },
+      {
+        publish: (lane, item, id) => this.#loop.publish(lane, item, id),
+        rename: (renamed) => this.#rename(renamed),
+        fail: this.#failed.reject,
+      },
       this.#end.signal,
     )
     // What an agent does of a live migration nobody here would hear of, and something could change meanwhile.
@@ -236,6 +241,14 @@ export class ActiveMigration {
       // An agent that was lost sight of may have sent its checkpoints before.
       await this.#progressLedger.settled()
     }
+  }
+
+  /** See `ChangesPort`. */
+  async #rename(renamed: readonly Renamed[]): Promise<readonly RenamedThere[] | undefined> {
+    const { mover, spec } = this.#options
+    if (this.#held.size > 0 || (await this.#queue.state()).messages > 0 || this.#held.size > 0)
+      return undefined
+    return mover.rename(spec, renamed, this.#end.signal)
   }
 
   /** Whether an item of the last lane is not to be worked on yet. When the first may be, so may what no item was made for. */

@@ -4,7 +4,14 @@ import { type Batch, Batches } from './batches.ts'
 import { everything } from './comparison.ts'
 import { Comparisons } from './comparisons.ts'
 import { changedFolder, changesIn, foldersOf } from './dirty-folders.ts'
-import { type DirtyFolder, DirtyFolders } from '../../drivers/feeds/dirty-folders.ts'
+import { setTimeout as delay } from 'node:timers/promises'
+import {
+  afterRenaming,
+  type DirtyFolder,
+  DirtyFolders,
+  type Renamed,
+  type RenamedThere,
+} from '../../drivers/feeds/dirty-folders.ts'
 import { type ChangesOptions, type ChangesPort, type ChangesView, lagSeconds, oldestOf } from './following.ts'
 import type { KnownFailures } from './known-failures.ts'
 import { entriesIn, OnHold, RemovalsHeld } from './on-hold.ts'
@@ -24,6 +31,22 @@ const together = { folders: 64, names: 256 } as const
 /** A name that changed while it was worked on is left alone for so long: whoever writes to it goes on, most often. */
 const againMs = 10
 
+/**
+ * What is in the queue is to be done before something is renamed at the target: nobody writes below it then. After so long
+ * what was renamed is copied instead, so that a large file does not keep all else back.
+ */
+const renameWaitMs = 5_000
+const renamePollMs = 20
+
+/** Something that was told, and part of which is to be renamed first. */
+interface Renaming {
+  readonly folders: readonly DirtyFolder[]
+  readonly done: (() => void) | undefined
+  readonly renamed: readonly Renamed[]
+  /** When it was told. */
+  readonly toldMs: number
+}
+
 interface QueuedItem {
   readonly sequence: number
   readonly messageId: string
@@ -39,6 +62,8 @@ export class Changes {
   readonly #dirty = new DirtyFolders()
   readonly #batches = new Batches()
   readonly #told = new Told()
+  /** Those that wait, and nothing goes into the queue meanwhile. */
+  readonly #renamings: Renaming[] = []
   /** Since when changes may be on their way that nobody has told yet. */
   readonly #behind = new Set<{ readonly sinceMs: number }>()
   readonly #held = new HeldNames(
@@ -111,6 +136,7 @@ export class Changes {
   /** All that was found by scanning is at the target. True when it is to be compared now, and scanning is not over. */
   async scanned(): Promise<boolean> {
     this.#isScanned = true
+    if (this.#renamings.length > 0) return true
     // Of what is held outside of a comparison, as by another try of a failure, the next one decides.
     if (this.#onHold.sinceMs !== undefined && this.#countsFirst && this.#judgedSinceMs === undefined) {
       if (!this.#comparisons.isUnderWay && this.#port !== undefined) {
@@ -191,7 +217,7 @@ export class Changes {
       detection: this.#feed?.detection ?? 'off',
       reason: this.#reason,
       lagSeconds: lagSeconds(this.#isOff ? undefined : (this.#closedMs ?? this.#oldestMs)),
-      unscheduled: this.#dirty.changes + this.#held.changes + (isToCompare ? 1 : 0),
+      unscheduled: this.#dirty.changes + this.#held.changes + (isToCompare ? 1 : 0) + this.#renamings.length,
       scheduled: this.#batches.changes,
       writtenTo: this.#oldestMs === undefined ? undefined : this.#held.writtenTo,
       comparesAtMs: comparesMs === undefined ? undefined : timeOf(comparesMs),
@@ -209,14 +235,15 @@ export class Changes {
     // Before the first scan is over, most of the source may not be at the target.
     const isUnknown = this.#feed?.detection === 'comparing' || !this.#isScanned
     const unknownMs = isUnknown && this.#feed !== undefined ? knownMs : undefined
-    const found = [this.#dirty.oldestMs, this.#held.oldestMs, dueMs, unknownMs, this.#otherNames.sinceMs]
+    const found = [this.#waitingMs, dueMs, unknownMs, this.#otherNames.sinceMs]
     const behind = [...this.#behind].map(({ sinceMs }) => sinceMs)
     return oldestOf([...found, ...behind, this.#batches.oldestMs, this.#onHold.sinceMs, this.#judgedSinceMs])
   }
 
   async #open(): Promise<boolean> {
     const listener = {
-      changed: (folders: readonly DirtyFolder[], done?: () => void) => this.#receive(folders, done),
+      changed: (folders: readonly DirtyFolder[], done?: () => void, renamed: readonly Renamed[] = []) =>
+        this.#receive(folders, done, renamed),
       behind: (sinceMs: number) => this.#isBehind(sinceMs),
       ended: (error: Error) => this.#ended(error),
       positions: this.#positions,
@@ -245,7 +272,49 @@ export class Changes {
     }
   }
 
-  #receive(folders: readonly DirtyFolder[], done?: () => void): void {
+  /** Since when something waits that is not in the queue. */
+  get #waitingMs(): number | undefined {
+    const renamings = this.#renamings.flatMap(({ folders }) => folders.map(({ sinceMs }) => sinceMs))
+    return oldestOf([this.#dirty.oldestMs, this.#held.oldestMs, ...renamings])
+  }
+
+  #receive(
+    folders: readonly DirtyFolder[],
+    done: (() => void) | undefined,
+    renamed: readonly Renamed[],
+  ): void {
+    if (renamed.length === 0) return this.#take(folders, done)
+    this.#renamings.push({ folders, done, renamed, toldMs: monotonicMs() })
+    if (this.#renamings.length === 1) void this.#rename()
+  }
+
+  /** Renames at the target what waits for that; never rejects. */
+  async #rename(): Promise<void> {
+    for (let first = this.#renamings[0]; first !== undefined; first = this.#renamings[0]) {
+      const done = await this.#renamed(first)
+      this.#renamings.shift()
+      this.#take(afterRenaming(first.folders, done), first.done)
+    }
+  }
+
+  /** Those that were renamed at the target. */
+  async #renamed({ renamed, toldMs }: Renaming): Promise<readonly RenamedThere[]> {
+    const signal = this.#signal
+    try {
+      while (this.#port !== undefined && this.#isScanned && !this.#comparisons.isUnderWay) {
+        const done = this.#batches.size === 0 ? await this.#port.rename(renamed) : undefined
+        if (done !== undefined) return done
+        if (monotonicMs() - toldMs > renameWaitMs) break
+        await delay(renamePollMs, undefined, { signal })
+      }
+    } catch (err) {
+      if (!signal.aborted)
+        this.#options.log.debug({ err, migration: this.#options.migration }, 'What was renamed is copied.')
+    }
+    return []
+  }
+
+  #take(folders: readonly DirtyFolder[], done: (() => void) | undefined): void {
     for (const folder of folders) this.#add(folder)
     if (done !== undefined) this.#told.add(folders, done)
     this.#pump()
@@ -255,12 +324,7 @@ export class Changes {
   /** Says of what was told, and is done, that it is. */
   #acknowledge(): void {
     if (this.#told.size === 0 || this.#port === undefined) return
-    const found = [
-      this.#dirty.oldestMs,
-      this.#held.oldestMs,
-      this.#otherNames.sinceMs,
-      this.#batches.oldestToldMs,
-    ]
+    const found = [this.#waitingMs, this.#otherNames.sinceMs, this.#batches.oldestToldMs]
     this.#told.done(
       oldestOf([...found, this.#onHold.sinceMs, this.#judgedSinceMs]),
       oldestOf([this.#comparisons.dueMs, this.#batches.oldestMs]),
@@ -323,6 +387,7 @@ export class Changes {
 
   /** Puts dirty folders into the queue as long as there is room. */
   #pump(): void {
+    if (this.#renamings.length > 0) return
     while (this.#port !== undefined && this.#items < maxInQueue && this.#dirty.size > 0) {
       const taken = this.#dirty.take(together, (folder) => !this.#inQueue.has(folder))
       if (taken.length === 0) break

@@ -1,4 +1,5 @@
 import type { Log } from '../../../broker/common/log.ts'
+import type { Renamed, RenamedThere } from '../../drivers/feeds/dirty-folders.ts'
 import type { ChangeDetection, ChangeFeed, FeedPositions } from '../../drivers/feeds/feed.ts'
 import type { KnownFailures } from './known-failures.ts'
 import type { CountedFirst } from './on-hold.ts'
@@ -8,6 +9,11 @@ import { monotonicMs } from '../../../broker/common/monotonic.ts'
 export interface ChangesPort {
   /** Puts an item into the queue: that of a change, or one that is a part of scanning. */
   publish(lane: 'change' | 'region', item: Uint8Array, messageId: string): Promise<void>
+  /**
+   * Gives what was renamed at the source its new name at the target, if nothing is in the queue.
+   * @returns those that are done; undefined where something is in the queue
+   */
+  rename(renamed: readonly Renamed[]): Promise<readonly RenamedThere[] | undefined>
   /** The work on the migration cannot go on like this. */
   fail(error: unknown): void
 }

@@ -2,7 +2,7 @@ import type { NatsConnection } from '../../../broker/rpc/connection.ts'
 import { call } from '../../../broker/rpc/client.ts'
 import { every, type Task } from '../../../broker/tasks/tasks.ts'
 import { monotonicMs } from '../../../broker/common/monotonic.ts'
-import { filesystemEvents } from '../../../subjects/filesystems/filesystems.ts'
+import { filesystemEvents, filesystems } from '../../../subjects/filesystems/filesystems.ts'
 import { filesystemsInternal } from '../../../subjects/filesystems/internal.ts'
 import type { Output } from '../../../subjects/kit/contract.ts'
 import { ephemeralSubject, subjectToken } from '../../../subjects/kit/names.ts'
@@ -54,7 +54,7 @@ export class ReportedFeed implements ChangeFeed {
 
   constructor(options: ReportedFeedOptions) {
     this.#options = options
-    this.reason = `reported by others (filesystems report-changes ${options.fileSystemId})`
+    this.reason = `reported by others (${filesystems['report-changes'].subject})`
   }
 
   async open(listener: FeedListener, signal: AbortSignal): Promise<boolean> {

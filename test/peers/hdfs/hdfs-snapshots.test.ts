@@ -1,4 +1,4 @@
-import { readFileSync, writeFileSync } from 'node:fs'
+import { readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect } from 'vitest'
 import { LocalDriver } from '../../../services/drivers/local/local.ts'
@@ -10,7 +10,7 @@ import { migrations } from '../../../subjects/migrations/migrations.ts'
 import { type HdfsCluster, hdfsTest, noHdfs, openHdfs, startHdfs } from '../../support/hdfs.ts'
 import { addLocal, createFolder } from '../../support/migrations.ts'
 import { createHome, startTestPlatform, type TestPlatform } from '../../support/platform.ts'
-import { seededRandom } from '../../support/random.ts'
+import { oneOf, randomBelow, seededRandom } from '../../support/random.ts'
 import { readTree, treeDifferences } from '../../support/store-tree.ts'
 import { StoreWriter } from '../../support/store-writer.ts'
 import { until } from '../../support/until.ts'
@@ -73,6 +73,8 @@ hdfsTest(
     await source.makeFolder(at('old'), {})
     for (const name of ['1', '2']) await source.put(at(`old/${name}`), Buffer.from(`file ${name}`), {})
     await until('it arrives', async () => (await to.stat(Buffer.from('live/below/old/2'))) !== undefined)
+    const inode = (path: string) => statSync(join(folder.to, 'live/below', path)).ino
+    const copied = inode('old/2')
     await source.rename(at('old'), at('new'))
     await source.put(at('new/1'), Buffer.from('file x'), {})
     await write(40)
@@ -87,6 +89,8 @@ hdfsTest(
     await until('nothing differs', async () => (left = await now()).length === 0).catch((cause: unknown) => {
       throw new Error(left.join('\n'), { cause })
     })
+    // What was renamed is not copied again.
+    expect(inode('new/2')).toBe(copied)
     expect((await platform.call(migrations.failures, { migrationId })).failedPaths).toEqual([])
     // The one from which it goes on, one that is being compared with it, and three that are worked on.
     expect((await snapshotsOf(source, 'live')).length).toBeLessThanOrEqual(5)
@@ -107,6 +111,62 @@ hdfsTest(
     expect((await snapshotsOf(source, 'live')).length).toBeLessThanOrEqual(4)
   },
   180_000,
+)
+
+hdfsTest(
+  'live by snapshots: folders that are renamed again and again, into each other, with files that come and go, are so there',
+  async () => {
+    using folder = createFolder('to')
+    const to = new LocalDriver({ fsRoot: folder.to })
+    await using source = openHdfs(cluster.options())
+    const random = seededRandom(7)
+    const path = (...names: string[]) => Buffer.from(['moved', ...names].join('/'))
+    await source.makeFolder(path(), {})
+    await cluster.ask('allow-snapshots', '/moved')
+    await addLocal(platform, 'moved-to', 'target', folder.to)
+    await platform.call(filesystems['create-hdfs'], {
+      fileSystemId: 'moved-from',
+      role: 'source',
+      ...cluster.options({ 'gantry.hdfs.snapshot.period': '500' }),
+    })
+    const migrationId = 'moved'
+    const live = { migrationId, path: '/moved', source: 'moved-from', target: 'moved-to' }
+    await platform.call(migrations.create, { ...live, scanOnlyMigration: false, autoStart: true })
+    await isLive(migrationId)
+    /** Folders that are there, below the one of the migration. */
+    let there: string[] = []
+    for (let step = 0; step < 120; step++) {
+      const parent = there.length === 0 || randomBelow(random, 3) === 0 ? '' : oneOf(random, there)
+      const name = [...(parent === '' ? [] : [parent]), `f${randomBelow(random, 6)}`].join('/')
+      const isFree = !there.includes(name)
+      const moved = there.length === 0 ? undefined : oneOf(random, there)
+      if (isFree && (moved === undefined || randomBelow(random, 4) === 0)) {
+        await source.makeFolder(path(name), {})
+        there.push(name)
+      } else if (isFree && moved !== undefined && !`${name}/`.startsWith(`${moved}/`)) {
+        await source.rename(path(moved), path(name))
+        const isMoved = (one: string) => `${one}/`.startsWith(`${moved}/`)
+        there = there.map((one) => (isMoved(one) ? name + one.slice(moved.length) : one))
+      } else if (moved !== undefined && randomBelow(random, 4) === 0)
+        await source.remove(path(moved, 'file')).catch(() => undefined)
+      if (there.length > 0)
+        await source.put(path(oneOf(random, there), 'file'), Buffer.from(`step ${step % 10}`), {})
+    }
+    const differences = async () => {
+      const trees = await Promise.all([readTree(source, path()), readTree(to, path())])
+      return treeDifferences(trees, [source, to], 'files')
+    }
+    let left: string[] = []
+    await until('nothing differs', async () => (left = await differences()).length === 0).catch(
+      (cause: unknown) => {
+        throw new Error(left.join('\n'), { cause })
+      },
+    )
+    expect((await platform.call(migrations.failures, { migrationId })).failedPaths).toEqual([])
+    await platform.call(migrations.stop, { migrationId })
+    await until('it is stopped', async () => (await get(migrationId)).state === 'STOPPED')
+  },
+  120_000,
 )
 
 hdfsTest('without snapshots it compares, and says what to run', async () => {

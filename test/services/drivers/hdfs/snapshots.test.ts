@@ -1,5 +1,11 @@
 import { expect, test } from 'vitest'
-import { type Difference, foldersOf } from '../../../../services/drivers/hdfs/snapshots.ts'
+import {
+  type Difference,
+  againIn,
+  foldersOf,
+  mayComeAgain,
+  renamedIn,
+} from '../../../../services/drivers/hdfs/snapshots.ts'
 
 const found = (differences: readonly Difference[], below = '') =>
   foldersOf(differences, below, 5).map(({ folder, names, trees, scope }) => ({ folder, names, trees, scope }))
@@ -35,4 +41,40 @@ test('only what is below the folder counts; where that, or one above it, was rep
     expect(found([{ type: 'CREATE', path }], 'lake/data')).toEqual([
       { folder: '', names: [], trees: [], scope: 'content' },
     ])
+})
+
+test('what is renamed within a folder is told as such, what is above first; into it and out of it are two other things', () => {
+  const differences = [
+    { type: 'RENAME', path: 'data/a/b', to: 'data/deep/er' },
+    { type: 'RENAME', path: 'data/a', to: 'data/z' },
+    { type: 'RENAME', path: 'data/c', to: 'elsewhere' },
+    { type: 'RENAME', path: 'from', to: 'data/d' },
+    { type: 'RENAME', path: 'data', to: 'data 2' },
+    { type: 'CREATE', path: 'data/e' },
+  ] as const
+  expect(renamedIn(differences, 'data')).toEqual([
+    { from: 'a', to: 'z' },
+    { from: 'a/b', to: 'deep/er' },
+  ])
+  expect(renamedIn(differences, '')).toHaveLength(5)
+})
+
+test('under what had gone, and in what had come, is looked again, without reading it', () => {
+  const differences = [
+    { type: 'DELETE', path: 'data/gone' },
+    { type: 'CREATE', path: 'data/a/new' },
+    { type: 'RENAME', path: 'data/old', to: 'data/a/moved' },
+    { type: 'MODIFY', path: 'data/changed' },
+    { type: 'DELETE', path: 'elsewhere' },
+  ] as const
+  const again = againIn(differences, 'data', 5).map(({ folder, names, scope }) => [folder, names, scope])
+  expect(again).toEqual([
+    ['', ['gone', 'old'], 'names'],
+    ['a', ['new', 'moved'], 'names'],
+    ['a/new', [], 'tree'],
+    ['a/moved', [], 'tree'],
+  ])
+  expect(mayComeAgain(differences)).toBe(true)
+  expect(mayComeAgain([{ type: 'MODIFY', path: 'data' }])).toBe(false)
+  expect(mayComeAgain(Array.from({ length: 1_001 }, () => differences[0]))).toBe(false)
 })

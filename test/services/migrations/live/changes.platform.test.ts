@@ -5,7 +5,7 @@ import { Batches } from '../../../../services/migrations/live/batches.ts'
 import { Changes } from '../../../../services/migrations/live/changes.ts'
 import { Comparison } from '../../../../services/migrations/live/comparison.ts'
 import { type ChangeFeed, type FeedListener, WatchError } from '../../../../services/drivers/feeds/feed.ts'
-import type { ChangesOptions } from '../../../../services/migrations/live/following.ts'
+import type { ChangesOptions, ChangesPort } from '../../../../services/migrations/live/following.ts'
 import { HeldNames } from '../../../../services/migrations/live/held-names.ts'
 import { KnownFailures } from '../../../../services/migrations/live/known-failures.ts'
 import { LocalWatch } from '../../../../services/drivers/local/watch/local-watch.ts'
@@ -46,7 +46,9 @@ beforeEach(async () => {
 })
 
 /** The changes of a real folder, and a queue that is a list. */
-function follow(options: Partial<ChangesOptions> & { maxWatches?: number } = {}) {
+function follow(
+  options: Partial<ChangesOptions> & { maxWatches?: number; rename?: ChangesPort['rename'] } = {},
+) {
   const folder = createFolder('source', 'aside')
   mkdirSync(join(folder.source, 'a/b'), { recursive: true })
   const queue: Published[] = []
@@ -67,6 +69,7 @@ function follow(options: Partial<ChangesOptions> & { maxWatches?: number } = {})
   const port = {
     publish: async (lane: string, item: Uint8Array, messageId: string) =>
       void queue.push({ lane, messageId, sequence: queue.length + 1, paths: pathsOf(item) }),
+    rename: options.rename ?? (async () => []),
     fail: (error: unknown) => void failures.push(error),
   }
   return {
@@ -99,7 +102,14 @@ function follow(options: Partial<ChangesOptions> & { maxWatches?: number } = {})
 }
 
 /** The same with a feed that the test tells of changes, once what was there before it is in the queue to be compared. */
-async function followTold(missedNothing = false, options: Partial<ChangesOptions> = {}) {
+async function followTold(missedNothing = false, options: Parameters<typeof follow>[0] = {}) {
+  const live = await startTold(missedNothing, { gapSinceMs: monotonicMs(), ...options })
+  await live.changes.scanned()
+  return live
+}
+
+/** The same before all that was there is scanned. */
+async function startTold(missedNothing: boolean, options: Parameters<typeof follow>[0]) {
   let tell: FeedListener['changed'] = () => undefined
   let end: FeedListener['ended'] = () => undefined
   const feed: ChangeFeed = {
@@ -111,9 +121,8 @@ async function followTold(missedNothing = false, options: Partial<ChangesOptions
     },
     close: async () => undefined,
   }
-  const live = follow({ feed, gapSinceMs: monotonicMs(), ...options })
+  const live = follow({ feed, ...options })
   await live.start()
-  await live.changes.scanned()
   return { ...live, tell, end }
 }
 
@@ -152,6 +161,56 @@ test('a folder is in the queue once at a time; what changes meanwhile follows, a
   for (const item of live.queue.slice(1)) live.done(item)
   expect(live.changes.view()).toMatchObject({ scheduled: 0, unscheduled: 0, lagSeconds: 0 })
   expect(new Set(live.queue.map(({ messageId }) => messageId)).size).toBe(3)
+})
+
+/** That a folder was renamed, as a feed tells it. */
+const renaming = (sinceMs: number): Parameters<FeedListener['changed']> => [
+  [{ folder: 'a', names: ['old'], trees: ['new'], scope: 'names', sinceMs }],
+  () => undefined,
+  [{ from: 'a/old', to: 'a/new' }],
+]
+
+test('what was renamed is renamed at the target while nothing is in the queue, then compared as what it is by now', async () => {
+  const asked: unknown[] = []
+  let isBusy = true
+  await using live = await followTold(true, {
+    gapSinceMs: undefined,
+    rename: async (renamed) => {
+      asked.push(renamed)
+      return isBusy ? undefined : renamed.map((one) => ({ ...one, isFolder: true }))
+    },
+  })
+  live.tell([{ folder: 'b', names: ['before'], trees: [], scope: 'names', sinceMs: monotonicMs() }])
+  const before = await live.next()
+  const sinceMs = monotonicMs() - 3_000
+  live.tell(...renaming(sinceMs))
+  live.tell([{ folder: 'b', names: ['after'], trees: [], scope: 'names', sinceMs: monotonicMs() }])
+  expect(asked).toEqual([])
+  live.done(before)
+  await until('it was asked for', () => asked.length > 1)
+  expect(live.queue).toHaveLength(1)
+  expect(live.changes.view().lagSeconds).toBeGreaterThanOrEqual(3)
+  isBusy = false
+  const items = [await live.next(2), ...live.queue.slice(2)]
+  expect(items.flatMap(({ paths }) => paths).toSorted()).toEqual(['a/new', 'a/new/', 'a/old', 'b/after'])
+  for (const item of items) live.done(item)
+  expect(live.changes.view()).toMatchObject({ unscheduled: 0, lagSeconds: 0 })
+})
+
+test('what cannot be renamed at the target is copied: before all is scanned, after an error, when nothing becomes free', async () => {
+  const paths = ['a/new/', 'a/old']
+  await using scanning = await startTold(true, { gapSinceMs: undefined })
+  scanning.tell(...renaming(monotonicMs()))
+  expect(await scanning.next()).toMatchObject({ paths: expect.arrayContaining(paths) })
+
+  const failing = () => Promise.reject(new Error('the target is away'))
+  await using failed = await followTold(true, { gapSinceMs: undefined, rename: failing })
+  failed.tell(...renaming(monotonicMs()))
+  expect(await failed.next()).toMatchObject({ paths: expect.arrayContaining(paths) })
+
+  await using busy = await followTold(true, { gapSinceMs: undefined, rename: async () => undefined })
+  busy.tell(...renaming(monotonicMs()))
+  expect(await busy.next()).toMatchObject({ paths: expect.arrayContaining(paths) })
 })
 
 test('what is to be looked at again comes again by itself', async () => {
