@@ -130,7 +130,12 @@ export const Report = strict({
   changes: Type.Array(
     strict({
       path: GivenPath(
-        'What came, went or was changed; of what was renamed both paths, each in a change of its own',
+        'What came, went or was changed; of what was renamed the new path, and the old one in `from` or in a change of its own',
+      ),
+      from: Type.Optional(
+        GivenPath(
+          'Path that it had until it was renamed, if that is known: it is renamed at the target then, where that can be done',
+        ),
       ),
       tree: Type.Optional(
         Type.Boolean({

@@ -42,7 +42,10 @@ export async function requireTrash(
   { trash = false }: Settings,
 ): Promise<void> {
   if (trash && !(await canRename(target)))
-    throw notAccepted('trash', `needs a target that is a folder of a host; ${target} would have to copy`)
+    throw notAccepted(
+      'trash',
+      `needs a target that can rename, such as a folder of a host or HDFS; ${target} would have to copy`,
+    )
 }
 
 type Matching = Pick<MigrationDependencies, 'records' | 'locate'>

@@ -37,6 +37,8 @@ const againMs = 10
  */
 const renameWaitMs = 5_000
 const renamePollMs = 20
+/** Where the queue did not become empty in time, nothing waits for that again so soon: there is much to do. */
+const renamePauseMs = 60_000
 
 /** Something that was told, and part of which is to be renamed first. */
 interface Renaming {
@@ -64,6 +66,8 @@ export class Changes {
   readonly #told = new Told()
   /** Those that wait, and nothing goes into the queue meanwhile. */
   readonly #renamings: Renaming[] = []
+  /** Until when nothing waits for the queue to be empty (`monotonicMs`). */
+  #renamePauseEndsMs = Number.NEGATIVE_INFINITY
   /** Since when changes may be on their way that nobody has told yet. */
   readonly #behind = new Set<{ readonly sinceMs: number }>()
   readonly #held = new HeldNames(
@@ -304,7 +308,12 @@ export class Changes {
       while (this.#port !== undefined && this.#isScanned && !this.#comparisons.isUnderWay) {
         const done = this.#batches.size === 0 ? await this.#port.rename(renamed) : undefined
         if (done !== undefined) return done
-        if (monotonicMs() - toldMs > renameWaitMs) break
+        const nowMs = monotonicMs()
+        if (nowMs < this.#renamePauseEndsMs) break
+        if (nowMs - toldMs > renameWaitMs) {
+          this.#renamePauseEndsMs = nowMs + renamePauseMs
+          break
+        }
         await delay(renamePollMs, undefined, { signal })
       }
     } catch (err) {

@@ -7,7 +7,7 @@ import { filesystemsInternal } from '../../../subjects/filesystems/internal.ts'
 import type { Output } from '../../../subjects/kit/contract.ts'
 import { ephemeralSubject, subjectToken } from '../../../subjects/kit/names.ts'
 import { foldersOf, seenAt } from '../../drivers/notifications/changed-objects.ts'
-import { type DirtyFolder, everythingSince } from '../../drivers/feeds/dirty-folders.ts'
+import { type DirtyFolder, everythingSince, type Renamed } from '../../drivers/feeds/dirty-folders.ts'
 import { type ChangeFeed, type FeedListener, outageMs } from '../../drivers/feeds/feed.ts'
 import { pathFromText } from '../../drivers/paths/path-text.ts'
 
@@ -133,7 +133,8 @@ export class ReportedFeed implements ChangeFeed {
     if (this.#listener === undefined) return
     if (!isWhole) this.#tell([everythingSince(this.#heardMs)], this.#at)
     for (const report of reports) {
-      this.#tell(foldersOfReport(report, this.#options.root), this.#at)
+      const { root } = this.#options
+      this.#tell(foldersOfReport(report, root), this.#at, renamedIn(report, root))
       this.#at = report.at
       this.#heardMs = Math.max(this.#heardMs, seenAt(report.since ?? report.reportedAt))
     }
@@ -151,18 +152,19 @@ export class ReportedFeed implements ChangeFeed {
   }
 
   /** @param before position just before what is told */
-  #tell(folders: readonly DirtyFolder[], before: string): void {
+  #tell(folders: readonly DirtyFolder[], before: string, renamed: readonly Renamed[] = []): void {
     if (folders.length === 0) return
     const undone = { before, isDone: false }
     this.#undone.push(undone)
-    this.#listener?.changed(folders, () => {
+    const done = () => {
       undone.isDone = true
       if (this.#undone[0] !== undone) return
       const wasFull = this.#undone.length >= maxUndone
       const first = this.#undone.findIndex(({ isDone }) => !isDone)
       this.#undone.splice(0, first === -1 ? this.#undone.length : first)
       if (wasFull) this.#look()
-    })
+    }
+    this.#listener?.changed(folders, done, renamed)
   }
 
   /** From where a later reader has to be told again. */
@@ -188,15 +190,27 @@ export class ReportedFeed implements ChangeFeed {
 /** Where to look for what was reported, below a folder. */
 function foldersOfReport({ changes, since, reportedAt }: Report, root: string): DirtyFolder[] {
   const sinceMs = seenAt(since ?? reportedAt)
-  const all = changes.map(({ path, tree = false }) => ({
-    key: pathFromText(path).toString('latin1'),
-    isTree: tree,
-    sinceMs,
-  }))
+  const change = (path: string, isTree: boolean) => ({ key: keyOf(path), isTree, sinceMs })
+  const all = changes.flatMap(({ path, from, tree = false }) =>
+    from === undefined ? [change(path, tree)] : [change(path, true), change(from, true)],
+  )
   // Nobody can put something else in its place.
   return all.some(({ key, isTree }) => key === '' && isTree)
     ? [everythingSince(sinceMs)]
     : foldersOf(root, all)
+}
+
+const keyOf = (path: string): string => pathFromText(path).toString('latin1')
+
+/** What of a report was renamed within a folder. */
+function renamedIn({ changes }: Report, root: string): Renamed[] {
+  const above = root === '' ? '' : `${root}/`
+  const isIn = (key: string) => key.startsWith(above) && key.length > above.length
+  return changes.flatMap(({ path, from }) => {
+    if (from === undefined) return []
+    const [to, before] = [keyOf(path), keyOf(from)]
+    return isIn(to) && isIn(before) ? [{ from: before.slice(above.length), to: to.slice(above.length) }] : []
+  })
 }
 
 /** As `#keep` made it. */

@@ -73,6 +73,10 @@ hdfsTest(
     await source.makeFolder(at('old'), {})
     for (const name of ['1', '2']) await source.put(at(`old/${name}`), Buffer.from(`file ${name}`), {})
     await until('it arrives', async () => (await to.stat(Buffer.from('live/below/old/2'))) !== undefined)
+    await until('nothing is under way', async () => {
+      const { unscheduledEvents, scheduledEvents } = await get(migrationId)
+      return unscheduledEvents === 0 && scheduledEvents === 0
+    })
     const inode = (path: string) => statSync(join(folder.to, 'live/below', path)).ino
     const copied = inode('old/2')
     await source.rename(at('old'), at('new'))

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, expect, test, vi } from 'vitest'
 import type { NatsConnection } from '../../../../broker/rpc/connection.ts'
-import type { DirtyFolder } from '../../../../services/drivers/feeds/dirty-folders.ts'
+import type { DirtyFolder, Renamed } from '../../../../services/drivers/feeds/dirty-folders.ts'
 import { ReportedChanges } from '../../../../services/filesystems/reported-changes.ts'
 import { ReportedFeed } from '../../../../services/migrations/live/reported-feed.ts'
 import { filesystemsInternal } from '../../../../subjects/filesystems/internal.ts'
@@ -44,12 +44,17 @@ const add = (...paths: string[]) => untold(...paths).then(tell)
 
 /** A feed of the source, and what it tells. */
 async function listen() {
-  const told: { readonly folders: readonly DirtyFolder[]; readonly done: () => void }[] = []
+  const told: {
+    readonly folders: readonly DirtyFolder[]
+    readonly done: () => void
+    readonly renamed: readonly Renamed[] | undefined
+  }[] = []
   const behind = new Set<number>()
   const feed = new ReportedFeed({ connection, fileSystemId, root: 'data' })
   const missedNothing = await feed.open(
     {
-      changed: (folders, done) => void told.push({ folders, done: done ?? (() => undefined) }),
+      changed: (folders, done, renamed) =>
+        void told.push({ folders, done: done ?? (() => undefined), renamed }),
       behind: (sinceMs) => {
         behind.add(sinceMs)
         return () => void behind.delete(sinceMs)
@@ -100,6 +105,23 @@ test('a root that was reported is everything, a folder above is looked at by con
   expect(feed.told.map(({ folders }) => folders.map(({ folder, scope }) => [folder, scope]))).toEqual([
     [['', 'tree']],
     [['', 'content']],
+  ])
+  await feed.close()
+})
+
+test('what was renamed below the folder is told as such, with both paths', async () => {
+  const feed = await listen()
+  const changes = [
+    { path: '/data/a/new', from: '/data/old' },
+    { path: '/data/in', from: '/elsewhere' },
+  ]
+  await reported.add(fileSystemId, { changes })
+  tell()
+  await until('it is told', () => feed.told.length === 1)
+  expect(feed.told[0]?.renamed).toEqual([{ from: 'old', to: 'a/new' }])
+  expect(feed.told[0]?.folders.map(({ folder, names, trees }) => [folder, names, trees])).toEqual([
+    ['', ['a'], ['old', 'in']],
+    ['a', [], ['new']],
   ])
   await feed.close()
 })

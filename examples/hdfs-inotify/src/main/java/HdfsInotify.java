@@ -45,8 +45,8 @@ import org.apache.hadoop.hdfs.inotify.MissingEventsException;
 public class HdfsInotify {
   static final String prefix = "hdfs-inotify";
   static final String instance = prefix + "-" + ProcessHandle.current().pid();
-  /** A report has at most 1,000 changes; a rename is two of them. */
-  static final int maxChanges = 998;
+  /** A report has at most 1,000 changes, and a batch of events has few. */
+  static final int maxChanges = 900;
   /** How long an event waits for others that go into the same report. */
   static final long gatherMs = 50;
   /** Silence for a minute is a lag. */
@@ -285,7 +285,7 @@ public class HdfsInotify {
   EventBatch next(DFSInotifyEventInputStream events, int size, long untilMs)
       throws IOException, InterruptedException, MissingEventsException {
     long leftMs = untilMs - System.currentTimeMillis();
-    if (size >= maxChanges / 2 || leftMs <= 0) return null;
+    if (size >= maxChanges || leftMs <= 0) return null;
     return events.poll(leftMs, TimeUnit.MILLISECONDS);
   }
 
@@ -294,8 +294,7 @@ public class HdfsInotify {
     switch (event.getEventType()) {
       case RENAME: {
         Event.RenameEvent renamed = (Event.RenameEvent) event;
-        changes.add(Map.of("path", text(renamed.getSrcPath()), "tree", true));
-        changes.add(Map.of("path", text(renamed.getDstPath()), "tree", true));
+        changes.add(Map.of("path", text(renamed.getDstPath()), "from", text(renamed.getSrcPath())));
         return renamed.getTimestamp();
       }
       case CREATE: {
