@@ -62,6 +62,14 @@ export interface FileAttributes {
   readonly ownerNames?: OwnerNames
   /** POSIX access control lists are among them. Only where they were asked for; `isComplete`: all could be read. */
   readonly extended?: { readonly all: readonly ExtendedAttribute[]; readonly isComplete: boolean }
+  /** Of a file, in a store where each says it; asked for with `extended`. Nothing of it is lost in a store that has no such. */
+  readonly layout?: FileLayout
+}
+
+/** How the content of a file is kept. */
+export interface FileLayout {
+  readonly replication: number
+  readonly blockBytes: number
 }
 
 /** What of its attributes something does not have at the target, though all the rest arrived. */

@@ -275,6 +275,19 @@ export class Cluster {
     return { all: list === undefined ? all : [...all, list], isComplete: true }
   }
 
+  /** False where the cluster does not keep so many replicas, or keeps what is erasure-coded in another way. */
+  async setReplication(path: StorePath, replication: number, what: What): Promise<boolean> {
+    const answer = await this.#client.request({
+      method: 'PUT',
+      op: 'SETREPLICATION',
+      path,
+      what,
+      params: { replication: String(replication) },
+      accept: ['IOException', ...notGiven],
+    })
+    return answer.exception === undefined && field(answer.json, 'boolean') === true
+  }
+
   /** When we made what stands at a path; undefined where somebody else did, and where the cluster keeps no such attributes. */
   async creationOf(path: StorePath, what: What): Promise<number | undefined> {
     const answer = await this.#client.request({

@@ -92,6 +92,8 @@ export class HdfsDriver implements Driver {
   readonly #property: PropertyValues<typeof hdfsProperties>
   readonly #users = new HostUsers()
   readonly #isTarget: boolean
+  /** Names of the properties that were set. */
+  readonly #given: ReadonlySet<string>
   readonly #blockBytes: number
   /** Folders of uploads, as latin1, that may be made once more by a try that got no answer. */
   readonly #contested = new Set<string>()
@@ -135,6 +137,7 @@ export class HdfsDriver implements Driver {
       verify: property('gantry.hdfs.verify'),
     })
     this.#property = property
+    this.#given = new Set(Object.keys(options.additionalProperties ?? {}))
     this.#isTarget = side === 'target'
     this.#blockBytes = Math.ceil(property('dfs.blocksize') / MiB) * MiB
     this.#place = `HDFS of ${authority}`
@@ -171,6 +174,14 @@ export class HdfsDriver implements Driver {
   }
 
   /** A cluster limits the blocks of a file: those of very large files are larger, in whole MiB. */
+  /** The size of blocks that a file brings along; undefined where all that is written has the same, and where it cannot be. */
+  #blockBytesOf({ layout }: FileAttributes, sizeBytes: number): number | undefined {
+    const { blockBytes = 0 } = layout ?? {}
+    const blocks = this.#property('dfs.namenode.fs-limits.max-blocks-per-file')
+    const canBe = blockBytes > 0 && blockBytes % MiB === 0 && sizeBytes <= blocks * blockBytes
+    return canBe && !this.#given.has('dfs.blocksize') ? blockBytes : undefined
+  }
+
   #blockBytesFor(sizeBytes: number): number {
     const blocks = Math.max(1, this.#property('dfs.namenode.fs-limits.max-blocks-per-file') * usedBlocks)
     return Math.max(this.#blockBytes, Math.ceil(sizeBytes / blocks / MiB) * MiB)
@@ -291,6 +302,7 @@ export class HdfsDriver implements Driver {
     return {
       ...attributes,
       extended: await this.#cluster.extended(path, status, this.#what('attributes of', path)),
+      ...(status.layout !== undefined && { layout: status.layout }),
     }
   }
 
@@ -339,7 +351,10 @@ export class HdfsDriver implements Driver {
     const temporary = joinPath(parentOf(path), temporaryName(tag))
     try {
       const { mode } = attributes
-      const making = { mode: mode === undefined ? undefined : mode & modeBits, blockBytes: this.#blockBytes }
+      const making = {
+        mode: mode === undefined ? undefined : mode & modeBits,
+        blockBytes: this.#blockBytesOf(attributes, bytes.length) ?? this.#blockBytes,
+      }
       const made = await this.#cluster.create(temporary, bytes, making, what)
       // Making a file leaves this bit out.
       const isSticky = mode !== undefined && (mode & stickyBit) !== 0
@@ -361,6 +376,9 @@ export class HdfsDriver implements Driver {
   async #give(path: StorePath, attributes: FileAttributes, what: What): Promise<Loss[]> {
     const { modifiedMs, owner, ownerNames, extended } = attributes
     const lost: Loss[] = []
+    const { replication } = attributes.layout ?? {}
+    const isLeft = replication === undefined || this.#given.has('dfs.replication')
+    if (!isLeft && !(await this.#cluster.setReplication(path, replication, what))) lost.push('attributes')
     if (extended !== undefined && !(await this.#cluster.giveExtended(path, extended, what)))
       lost.push('attributes')
     const names =
@@ -424,11 +442,16 @@ export class HdfsDriver implements Driver {
     const partBytes = this.capabilities.parts.sizeFor(file.sizeBytes)
     const discard = (folder: StorePath, error: unknown) => this.#discardFailed(folder, error, what)
     const contested = (folder: StorePath) => void this.#contested.add(folder.toString('latin1'))
-    return beginUpload(this.#cluster, path, file, { partBytes, continuation, discard, contested }, what)
+    const { sizeBytes, attributes } = file
+    const its = this.#blockBytesOf(attributes, sizeBytes)
+    // A part is of whole blocks.
+    const blockBytes = its !== undefined && partBytes % its === 0 ? its : undefined
+    const how = { partBytes, blockBytes, continuation, discard, contested }
+    return beginUpload(this.#cluster, path, file, how, what)
   }
 
   async writePart(upload: Upload, index: number, offset: number, body: PartBody): Promise<void> {
-    const { path } = readUpload(upload)
+    const { path, blockBytes } = readUpload(upload)
     const content =
       body.sizeBytes <= this.capabilities.maxPutBytes ? await body.read(0, body.sizeBytes) : body
     await writePart(
@@ -436,7 +459,7 @@ export class HdfsDriver implements Driver {
       upload,
       { index, offset },
       content,
-      this.#blockBytesFor(upload.sizeBytes),
+      blockBytes ?? this.#blockBytesFor(upload.sizeBytes),
       this.#what(`write part ${index}`, path),
     )
   }
@@ -451,9 +474,8 @@ export class HdfsDriver implements Driver {
   }
 
   async commitUpload(upload: Upload, _partCount: number, attributes: FileAttributes): Promise<Losses> {
-    const { path, folder } = readUpload(upload)
+    const { path, folder, blockBytes = this.#blockBytesFor(upload.sizeBytes) } = readUpload(upload)
     const what = this.#what('commit', path)
-    const blockBytes = this.#blockBytesFor(upload.sizeBytes)
     const whole = await joinParts(this.#cluster, upload, blockBytes, what)
     const { mode, modifiedMs } = attributes
     if (whole === undefined) {

@@ -1,4 +1,4 @@
-import type { Entry, FileAttributes } from '../contract/driver.ts'
+import type { Entry, FileAttributes, FileLayout } from '../contract/driver.ts'
 import { field } from './client.ts'
 import type { HostUsers } from './host-users.ts'
 
@@ -16,6 +16,8 @@ export interface FileStatus {
   readonly fileId: number
   /** Whether it has an access control list. */
   readonly hasAcl: boolean
+  /** Of a file. */
+  readonly layout?: FileLayout
 }
 
 /** Undefined for what is no status. */
@@ -45,7 +47,15 @@ export function fileStatus(json: unknown): FileStatus | undefined {
     group,
     fileId: fileId as number,
     hasAcl: field(json, 'aclBit') === true,
+    ...layoutIn(json, type),
   }
+}
+
+function layoutIn(json: unknown, type: FileStatus['type']): Pick<FileStatus, 'layout'> {
+  const [replication, blockBytes] = [field(json, 'replication'), field(json, 'blockSize')]
+  const isTold = Number.isSafeInteger(replication) && Number.isSafeInteger(blockBytes)
+  if (type !== 'FILE' || !isTold) return {}
+  return { layout: { replication: replication as number, blockBytes: blockBytes as number } }
 }
 
 /** Two statuses of one path are of the same content when this is equal: appending moves the time, replacing the number. */

@@ -43,8 +43,20 @@ interface Part extends PlacedPart {
   readonly path: StorePath
 }
 
+/** Where it is, and the size of its blocks, where that is not the one for all. */
+interface HdfsUpload extends UploadState {
+  readonly blockBytes?: number
+}
+
+const tokenOf = ({ blockBytes, ...state }: HdfsUpload): string =>
+  blockBytes === undefined ? uploadToken(state) : `${blockBytes}:${uploadToken(state)}`
+
 /** Throws a StoreError for a token that no driver of this kind made. */
-export const readUpload = (upload: Pick<Upload, 'token'>): UploadState => readToken(upload, 'HDFS')
+export function readUpload({ token }: Pick<Upload, 'token'>): HdfsUpload {
+  const [, blockBytes, rest = token] = /^(\d{6,12}):(.*)$/s.exec(token) ?? []
+  const state = readToken({ token: rest }, 'HDFS')
+  return blockBytes === undefined ? state : { ...state, blockBytes: Number(blockBytes) }
+}
 
 export async function beginUpload(
   cluster: Cluster,
@@ -52,11 +64,14 @@ export async function beginUpload(
   file: NewFile,
   {
     partBytes,
+    blockBytes,
     continuation,
     discard,
     contested,
   }: {
     readonly partBytes: number
+    /** Undefined for the one for all. */
+    readonly blockBytes: number | undefined
     readonly continuation: Continuation | undefined
     /** Removes what nobody goes on with. */
     readonly discard: (folder: StorePath, error: unknown) => Promise<void>
@@ -78,7 +93,10 @@ export async function beginUpload(
     throw error
   }
   const { sizeBytes } = file
-  const upload = { token: uploadToken({ path, folder }), sizeBytes }
+  const upload = {
+    token: tokenOf({ path, folder, ...(blockBytes !== undefined && { blockBytes }) }),
+    sizeBytes,
+  }
   if (continuation === undefined) return upload
   return { ...upload, written: (await writtenParts(cluster, upload, partBytes, what)) ?? [] }
 }

@@ -24,7 +24,7 @@ type Writable<T> = { -readonly [K in keyof T]: T[K] }
 /** What of attributes is given to the target. */
 export function carried(
   { metadata = defaultMetadata }: MetadataSettings,
-  { modifiedMs, mode, owner, ownerNames, extended }: FileAttributes,
+  { modifiedMs, mode, owner, ownerNames, extended, layout }: FileAttributes,
 ): FileAttributes {
   // One by one: spread together, they would cost each of a million files a microsecond.
   const attributes: Writable<FileAttributes> = {}
@@ -33,6 +33,7 @@ export function carried(
   if (metadata.owners && owner !== undefined) attributes.owner = owner
   if (metadata.owners && ownerNames !== undefined) attributes.ownerNames = ownerNames
   if (metadata.attributes && extended !== undefined) attributes.extended = extended
+  if (metadata.attributes && layout !== undefined) attributes.layout = layout
   return attributes
 }
 

@@ -107,6 +107,29 @@ hdfsTest(
   },
 )
 
+hdfsTest('replicas and the size of blocks go from file to file, unless they are set for all', async () => {
+  const { additionalProperties: _, ...plain } = cluster.options()
+  await using driver = openHdfs(plain)
+  const layout = { replication: 3, blockBytes: 2 * MiB }
+  const said = async (path: string) => (await cluster.ask('status', path)).split(' ').slice(-2).map(Number)
+  expect(await driver.put(Buffer.from('laid-out'), Buffer.from('x'), { layout })).toEqual([])
+  expect(await driver.attributesOf(Buffer.from('laid-out'), { extended: true })).toMatchObject({ layout })
+  expect(await driver.attributesOf(Buffer.from('laid-out'))).not.toHaveProperty('layout')
+  // A file in parts of whole blocks.
+  const partBytes = driver.capabilities.parts.sizeFor(1)
+  await putInParts(driver, 'parts', pattern(MiB), [0], { layout })
+  expect(partBytes % layout.blockBytes).toBe(0)
+  expect(await said('/parts')).toEqual([layout.blockBytes, 3])
+  // What the cluster does not keep so is lost, and what it cannot have at all is as in all other files.
+  const odd = { replication: 10_000, blockBytes: 1000 }
+  expect(await driver.put(Buffer.from('odd'), Buffer.from('x'), { layout: odd })).toEqual(['attributes'])
+  expect((await said('/odd'))[0]).toBe(128 * MiB)
+
+  await using forAll = openHdfs(cluster.options({ 'dfs.replication': '2' }))
+  expect(await forAll.put(Buffer.from('for-all'), Buffer.from('x'), { layout })).toEqual([])
+  expect(await said('/for-all')).toEqual([MiB, 2])
+})
+
 hdfsTest(
   'who may not give files away is told that the owner is lost, and who may not write that he may not',
   async () => {
