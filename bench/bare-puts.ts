@@ -1,7 +1,7 @@
 /**
  * The peer of benches with stores behind HTTP: a client that puts objects of 4 KiB from memory as fast as the service takes them,
  * and does nothing else. Prints seconds and its own seconds of processor as JSON, and ends.
- * Arguments: azure, s3 or hdfs, host:port, account, key, container, number of objects, requests at once.
+ * Arguments: azure, s3, gcs or hdfs, host:port, account, key, container, number of objects, requests at once.
  */
 import { hash } from 'node:crypto'
 import { Agent, type IncomingMessage, request } from 'node:http'
@@ -17,7 +17,7 @@ const body = Buffer.alloc(4_096, 'content ')
 type Headers = Record<string, string | number>
 
 function send(
-  to: { readonly port: string | undefined; readonly path: string },
+  to: { readonly method?: string; readonly port: string | undefined; readonly path: string },
   status: number,
   headers: Headers,
   content?: Buffer,
@@ -83,7 +83,14 @@ function hdfs() {
   }
 }
 
-const kinds: Readonly<Record<string, () => (name: string) => Promise<unknown>>> = { azure, s3, hdfs }
+/** A service that asks nobody who he is. */
+const gcs = () => (name: string) => {
+  const path = `/upload/storage/v1/b/${container}/o?uploadType=media&name=${encodeURIComponent(name)}`
+  const headers = { 'content-type': 'application/octet-stream', 'content-length': body.length }
+  return send({ method: 'POST', port, path }, 200, headers, body)
+}
+
+const kinds: Readonly<Record<string, () => (name: string) => Promise<unknown>>> = { azure, s3, gcs, hdfs }
 const put = kinds[kind]!()
 const names = Array.from({ length: Number(count) }, (_, index) => `${index % 50}/file-${index}`).values()
 const started = performance.now()

@@ -14,7 +14,8 @@ import { connectWithToken, type NatsConnection } from '../broker/rpc/connection.
 import { settings } from '../subjects/access/settings.ts'
 import { filesystems } from '../subjects/filesystems/filesystems.ts'
 import { loopback } from '../subjects/kit/names.ts'
-import { versitygw } from '../test/support/go-programs.setup.ts'
+import { startGcsServer } from '../test/support/gcs-server.ts'
+import { fakeGcsServer, versitygw } from '../test/support/go-programs.setup.ts'
 import { startHdfsCluster } from '../test/support/hdfs-cluster.ts'
 import { hdfsClasses } from '../test/support/hdfs.setup.ts'
 import { startS3Server, versitygwProgram } from '../test/support/s3-server.ts'
@@ -63,6 +64,26 @@ async function s3(): Promise<Store> {
   }
 }
 
+/** All through the front of the tests' server, which takes as long for each of them. */
+async function gcs(): Promise<Store> {
+  const server = await startGcsServer(await fakeGcsServer(), { isOpen: true })
+  const { host } = new URL(server.endpoint)
+  return {
+    make: (id) => server.createBucket(id),
+    // It is in memory, and goes with the server.
+    remove: () => undefined,
+    addFilesystem: (connection, id, role) =>
+      call(connection, filesystems['create-gcs'], {
+        fileSystemId: `${id}-${role}`,
+        role,
+        ...server.options(id),
+      }),
+    remote: (id) => `:gcs,anonymous=true,endpoint='${server.endpoint}/storage/v1/':${id}`,
+    bare: (id) => ['gcs', host, '', '', id],
+    [Symbol.asyncDispose]: () => server[Symbol.asyncDispose](),
+  }
+}
+
 /** One filesystem of the whole cluster for all rounds: each has a folder of its own in it. */
 async function hdfs(): Promise<Store> {
   const cluster = await startHdfsCluster(await hdfsClasses())
@@ -88,6 +109,7 @@ const jobs: readonly Job[] = [
   { store: 'S3', open: s3, source: sources.objects, aim: '≥ 1.3' },
   { store: 'S3', open: s3, source: sources.manyObjects, aim: '≥ 1.3' },
   { store: 'S3', open: s3, source: sources.large, aim: '≥ 1.0' },
+  { store: 'Cloud Storage', open: gcs, source: sources.objects, aim: '≥ 1.3' },
   { store: 'HDFS', open: hdfs, source: sources.fewObjects, aim: '≥ 1.3' },
 ]
 
@@ -102,6 +124,7 @@ const tuned = [
   '--s3-no-head-object',
   '--s3-chunk-size=16M',
   '--s3-upload-concurrency=8',
+  '--gcs-no-check-bucket',
   '--no-check-dest',
   '--no-traverse',
 ]

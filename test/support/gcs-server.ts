@@ -26,11 +26,17 @@ const privateKeyId = 'key-of-tests'
 
 /**
  * @param program fake-gcs-server
- * @param pubSub topic that it tells of changes
+ * @param pubSub topic that it tells of changes @param isOpen nobody needs a token
  */
 export async function startGcsServer(
   program: string,
-  pubSub?: Pick<PubSubEmulator, 'host' | 'project' | 'topic'>,
+  {
+    pubSub,
+    isOpen = false,
+  }: {
+    readonly pubSub?: Pick<PubSubEmulator, 'host' | 'project' | 'topic'> | undefined
+    readonly isOpen?: boolean
+  } = {},
 ): Promise<GcsServer> {
   const port = await freePort()
   const bareEndpoint = `http://127.0.0.1:${port}`
@@ -56,7 +62,7 @@ export async function startGcsServer(
     ),
   )
   const { publicKey, privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 })
-  const front = await startFront(port, publicKey)
+  const front = await startFront(port, isOpen ? undefined : publicKey)
   const end = async () => {
     if (child.exitCode !== null || child.signalCode !== null) return
     const gone = once(child, 'exit')
@@ -98,13 +104,14 @@ export async function startGcsServer(
  * key of the service account has signed, lists in pages in which what names begin with counts as well, deletes what has the
  * generation that is asked for only, and names itself in a header of each answer.
  */
-async function startFront(port: number, publicKey: KeyObject) {
+async function startFront(port: number, publicKey: KeyObject | undefined) {
   const agent = new Agent({ keepAlive: true })
   const server = createServer((asked, answer) => {
     void answerAs(asked, answer).catch(() => answer.destroy())
   })
   async function answerAs(asked: IncomingMessage, answer: ServerResponse): Promise<void> {
-    if (!(await isSigned(asked))) return refuse(answer, 401, 'authError', 'Invalid Credentials')
+    if (publicKey !== undefined && !(await isSigned(asked, publicKey)))
+      return refuse(answer, 401, 'authError', 'Invalid Credentials')
     const url = new URL(asked.url ?? '', 'http://front')
     const [, bucket, object] = /^\/storage\/v1\/b\/([^/]+)\/o(?:\/([^/]+))?$/.exec(url.pathname) ?? []
     if (asked.method === 'GET' && bucket !== undefined && object === undefined) return list(url, answer)
@@ -124,10 +131,10 @@ async function startFront(port: number, publicKey: KeyObject) {
     onward.on('error', () => answer.destroy())
     asked.pipe(onward)
   }
-  async function isSigned({ headers }: IncomingMessage): Promise<boolean> {
+  async function isSigned({ headers }: IncomingMessage, key: KeyObject): Promise<boolean> {
     const [, token] = /^Bearer (.+)$/.exec(headers.authorization ?? '') ?? []
     if (token === undefined) return false
-    return jwtVerify(token, publicKey, { issuer: clientEmail, subject: clientEmail }).then(
+    return jwtVerify(token, key, { issuer: clientEmail, subject: clientEmail }).then(
       ({ payload, protectedHeader }) =>
         protectedHeader.kid === privateKeyId &&
         String(payload['scope'])

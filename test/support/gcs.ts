@@ -15,7 +15,7 @@ export const gcsTest = (name: string, work: () => Promise<void>, timeoutMs?: num
 
 /** @param pubSub topic that it tells of changes */
 export const startGcs = (pubSub?: PubSubEmulator): Promise<GcsServer> =>
-  startGcsServer(process.env['FAKE_GCS_SERVER']!, pubSub)
+  startGcsServer(process.env['FAKE_GCS_SERVER']!, { pubSub })
 
 /** A driver that is closed with its scope. */
 export function openGcs(options: FilesystemOptions<'gcs'>): GcsDriver & AsyncDisposable {
