@@ -33,6 +33,15 @@ export interface Renamed {
   readonly to: string
 }
 
+/** Those within a folder, as it sees them; what came into it or left it is no renaming there. @param below empty for all */
+export function renamedBelow(below: string, renamed: readonly Renamed[]): Renamed[] {
+  const above = below === '' ? '' : `${below}/`
+  const isIn = (path: string) => path.startsWith(above) && path.length > above.length
+  return renamed
+    .filter(({ from, to }) => isIn(from) && isIn(to))
+    .map(({ from, to }) => ({ from: from.slice(above.length), to: to.slice(above.length) }))
+}
+
 /** The same at the target. */
 export interface RenamedThere extends Renamed {
   readonly isFolder: boolean
@@ -121,6 +130,12 @@ export class DirtyFolders {
     }
     if (known === undefined) this.#names++
     if (known !== true) dirty.names.set(name, isTree)
+  }
+
+  /** A path below the folder of the feed. */
+  addPath(path: string, isTree: boolean, sinceMs: number): void {
+    const at = path.lastIndexOf('/')
+    this.addName(path.slice(0, Math.max(at, 0)), path.slice(at + 1), isTree, sinceMs)
   }
 
   /** A folder as a whole, with or without all that is below it. */

@@ -1,7 +1,7 @@
 import type { StorePath } from '../contract/driver.ts'
 import { StoreError } from '../contract/store-error.ts'
 import type { DirtyFolder, Renamed } from '../feeds/dirty-folders.ts'
-import { DirtyFolders } from '../feeds/dirty-folders.ts'
+import { DirtyFolders, renamedBelow } from '../feeds/dirty-folders.ts'
 import { field, type HdfsClient, type What } from './client.ts'
 
 /** What became of something between two snapshots of a folder; paths below that, as latin1, a character a byte. */
@@ -143,9 +143,7 @@ export function foldersOf(differences: readonly Difference[], below: string, sin
       return
     }
     if (!path.startsWith(above)) return
-    const own = path.slice(above.length)
-    const at = own.lastIndexOf('/')
-    dirty.addName(own.slice(0, Math.max(at, 0)), own.slice(at + 1), isTree, sinceMs)
+    dirty.addPath(path.slice(above.length), isTree, sinceMs)
   }
   for (const { type, path, to } of differences) {
     add(path, { isTree: type === 'CREATE', isOnlyAttributes: type === 'MODIFY' })
@@ -175,8 +173,7 @@ export function againIn(
   const add = (path: string, isTree: boolean) => {
     if (!path.startsWith(above) || path.length === above.length) return
     const own = path.slice(above.length)
-    const at = own.lastIndexOf('/')
-    dirty.addName(own.slice(0, Math.max(at, 0)), own.slice(at + 1), false, sinceMs)
+    dirty.addPath(own, false, sinceMs)
     // What it has is most likely right: its content need not be read.
     if (isTree) dirty.addFolder(own, 'tree', sinceMs)
   }
@@ -190,16 +187,10 @@ export function againIn(
 /** Renamings that are told as such, at most: what else was renamed is copied again. */
 const maxRenamed = 1_000
 
-/** What was renamed within a folder; see `foldersOf`. */
+/** What was renamed within a folder, what is above first; see `foldersOf`. */
 export function renamedIn(differences: readonly Difference[], below: string): Renamed[] {
-  const above = below === '' ? '' : `${below}/`
-  const isIn = (path: string) => path.startsWith(above) && path.length > above.length
-  return differences
-    .flatMap(({ type, path, to }) =>
-      type === 'RENAME' && to !== undefined && isIn(path) && isIn(to)
-        ? [{ from: path.slice(above.length), to: to.slice(above.length) }]
-        : [],
-    )
+  const renamed = differences.flatMap(({ path: from, to }) => (to === undefined ? [] : [{ from, to }]))
+  return renamedBelow(below, renamed)
     .toSorted((a, b) => a.to.length - b.to.length)
     .slice(0, maxRenamed)
 }

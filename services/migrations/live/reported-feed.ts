@@ -7,7 +7,12 @@ import { filesystemsInternal } from '../../../subjects/filesystems/internal.ts'
 import type { Output } from '../../../subjects/kit/contract.ts'
 import { ephemeralSubject, subjectToken } from '../../../subjects/kit/names.ts'
 import { foldersOf, seenAt } from '../../drivers/notifications/changed-objects.ts'
-import { type DirtyFolder, everythingSince, type Renamed } from '../../drivers/feeds/dirty-folders.ts'
+import {
+  type DirtyFolder,
+  everythingSince,
+  type Renamed,
+  renamedBelow,
+} from '../../drivers/feeds/dirty-folders.ts'
 import { type ChangeFeed, type FeedListener, outageMs } from '../../drivers/feeds/feed.ts'
 import { pathFromText } from '../../drivers/paths/path-text.ts'
 
@@ -202,16 +207,11 @@ function foldersOfReport({ changes, since, reportedAt }: Report, root: string): 
 
 const keyOf = (path: string): string => pathFromText(path).toString('latin1')
 
-/** What of a report was renamed within a folder. */
-function renamedIn({ changes }: Report, root: string): Renamed[] {
-  const above = root === '' ? '' : `${root}/`
-  const isIn = (key: string) => key.startsWith(above) && key.length > above.length
-  return changes.flatMap(({ path, from }) => {
-    if (from === undefined) return []
-    const [to, before] = [keyOf(path), keyOf(from)]
-    return isIn(to) && isIn(before) ? [{ from: before.slice(above.length), to: to.slice(above.length) }] : []
-  })
-}
+const renamedIn = ({ changes }: Report, root: string): Renamed[] =>
+  renamedBelow(
+    root,
+    changes.flatMap(({ path, from }) => (from === undefined ? [] : [{ from: keyOf(from), to: keyOf(path) }])),
+  )
 
 /** As `#keep` made it. */
 const keptIn = (text: string | undefined) =>
