@@ -9,7 +9,7 @@ import type { MigrationRecord } from '../../../../services/migrations/lifecycle/
 import { createFolder } from '../../../support/migrations.ts'
 import { createMove } from '../../engine/move-folder.ts'
 
-test('a trash is for a target that is a folder of a host, and nothing else', async () => {
+test('a trash is for a target that can rename, and nothing else', async () => {
   using folder = createFolder('to')
   const targets: Record<string, FilesystemSpec> = {
     folder: { kind: 'local', options: { fsRoot: folder.to } },
@@ -25,7 +25,11 @@ test('a trash is for a target that is a folder of a host, and nothing else', asy
   await expect(ask('lake')).rejects.toMatchObject({
     code: 'NOT_ACCEPTED',
     details: [
-      { field: 'trash', problem: 'needs a target that is a folder of a host; lake would have to copy' },
+      {
+        field: 'trash',
+        problem:
+          'needs a target that can rename, such as a folder of a host or HDFS; lake would have to copy',
+      },
     ],
   })
 })
