@@ -56,9 +56,8 @@ export function afterRenaming(
   const there = new Map(renamed.map(({ to, isFolder }) => [to, isFolder]))
   return folders.flatMap((folder) => {
     const pathOf = (name: string) => (folder.folder === '' ? name : `${folder.folder}/${name}`)
-    const [moved, trees] = [true, false].map((isMoved) =>
-      folder.trees.filter((name) => there.has(pathOf(name)) === isMoved),
-    ) as [string[], string[]]
+    const moved = folder.trees.filter((name) => there.has(pathOf(name)))
+    const trees = folder.trees.filter((name) => !there.has(pathOf(name)))
     if (moved.length === 0) return [folder]
     const below = moved
       .map(pathOf)

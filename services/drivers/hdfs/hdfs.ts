@@ -173,7 +173,6 @@ export class HdfsDriver implements Driver {
     }
   }
 
-  /** A cluster limits the blocks of a file: those of very large files are larger, in whole MiB. */
   /** The size of blocks that a file brings along; undefined where all that is written has the same, and where it cannot be. */
   #blockBytesOf({ layout }: FileAttributes, sizeBytes: number): number | undefined {
     const { blockBytes = 0 } = layout ?? {}
@@ -182,6 +181,7 @@ export class HdfsDriver implements Driver {
     return canBe && !this.#given.has('dfs.blocksize') ? blockBytes : undefined
   }
 
+  /** A cluster limits the blocks of a file: those of very large files are larger, in whole MiB. */
   #blockBytesFor(sizeBytes: number): number {
     const blocks = Math.max(1, this.#property('dfs.namenode.fs-limits.max-blocks-per-file') * usedBlocks)
     return Math.max(this.#blockBytes, Math.ceil(sizeBytes / blocks / MiB) * MiB)
@@ -374,9 +374,8 @@ export class HdfsDriver implements Driver {
 
   /** Gives a file or folder all attributes but its mode. */
   async #give(path: StorePath, attributes: FileAttributes, what: What): Promise<Loss[]> {
-    const { modifiedMs, owner, ownerNames, extended } = attributes
+    const { modifiedMs, owner, ownerNames, extended, layout: { replication } = {} } = attributes
     const lost: Loss[] = []
-    const { replication } = attributes.layout ?? {}
     const isLeft = replication === undefined || this.#given.has('dfs.replication')
     if (!isLeft && !(await this.#cluster.setReplication(path, replication, what))) lost.push('attributes')
     if (extended !== undefined && !(await this.#cluster.giveExtended(path, extended, what)))

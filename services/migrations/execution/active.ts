@@ -246,8 +246,9 @@ export class ActiveMigration {
   /** See `ChangesPort`. */
   async #rename(renamed: readonly Renamed[]): Promise<readonly RenamedThere[] | undefined> {
     const { mover, spec } = this.#options
-    if (this.#held.size > 0 || (await this.#queue.state()).messages > 0 || this.#held.size > 0)
-      return undefined
+    const isEmpty = this.#held.size === 0 && (await this.#queue.state()).messages === 0
+    // Something may have been handed out while the broker answered.
+    if (!isEmpty || this.#held.size > 0) return undefined
     return mover.rename(spec, renamed, this.#end.signal)
   }
 

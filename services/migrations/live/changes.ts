@@ -1,10 +1,10 @@
+import { setTimeout as delay } from 'node:timers/promises'
 import { itemGroups, reconcileItems } from '../../engine/items/changed-folders.ts'
 import type { ItemResult } from '../../engine/run/counts.ts'
 import { type Batch, Batches } from './batches.ts'
 import { everything } from './comparison.ts'
 import { Comparisons } from './comparisons.ts'
 import { changedFolder, changesIn, foldersOf } from './dirty-folders.ts'
-import { setTimeout as delay } from 'node:timers/promises'
 import {
   afterRenaming,
   type DirtyFolder,
@@ -45,7 +45,8 @@ interface Renaming {
   readonly folders: readonly DirtyFolder[]
   readonly done: (() => void) | undefined
   readonly renamed: readonly Renamed[]
-  /** When it was told. */
+  /** Since when the oldest change of it waits, and when it was told (`monotonicMs`). */
+  readonly sinceMs: number
   readonly toldMs: number
 }
 
@@ -278,7 +279,7 @@ export class Changes {
 
   /** Since when something waits that is not in the queue. */
   get #waitingMs(): number | undefined {
-    const renamings = this.#renamings.flatMap(({ folders }) => folders.map(({ sinceMs }) => sinceMs))
+    const renamings = this.#renamings.map(({ sinceMs }) => sinceMs)
     return oldestOf([this.#dirty.oldestMs, this.#held.oldestMs, ...renamings])
   }
 
@@ -288,7 +289,9 @@ export class Changes {
     renamed: readonly Renamed[],
   ): void {
     if (renamed.length === 0) return this.#take(folders, done)
-    this.#renamings.push({ folders, done, renamed, toldMs: monotonicMs() })
+    const toldMs = monotonicMs()
+    const sinceMs = oldestOf(folders.map((folder) => folder.sinceMs)) ?? toldMs
+    this.#renamings.push({ folders, done, renamed, sinceMs, toldMs })
     if (this.#renamings.length === 1) void this.#rename()
   }
 

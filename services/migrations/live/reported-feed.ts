@@ -81,7 +81,12 @@ export class ReportedFeed implements ChangeFeed {
       every('migrations.reported-changes', () => this.#look()),
       every('migrations.feed-positions', () => this.#keep()),
     ]
-    await this.#keep()
+    try {
+      await this.#keep()
+    } catch (error) {
+      await this.close()
+      throw error
+    }
     this.#look()
     await this.#looking
     return missedNothing

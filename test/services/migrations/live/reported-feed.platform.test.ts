@@ -129,6 +129,9 @@ test('what was renamed below the folder is told as such, with both paths', async
 test('what nobody had read before it went is everything, and so is another stream', async () => {
   const first = await listen()
   await first.close()
+  const again = await listen()
+  expect(again.missedNothing).toBe(true)
+  await again.close()
   await add('/data/lost')
   // The reports of others fill it.
   const large = Array.from({ length: 100 }, (_, index) => ({ path: `/${'x'.repeat(100)}${index}` }))
