@@ -45,6 +45,8 @@ export interface BadNetwork extends AsyncDisposable {
   /** No connection stays or is made. */
   cut(): void
   mend(): void
+  /** Does something with the request that follows so many more: in the middle of what asks, however fast it is. */
+  after(requests: number, act: () => void): void
 }
 
 /** Pieces of what is slow, and what is between two of them: no answer takes more than two seconds. */
@@ -81,6 +83,13 @@ export async function startBadNetwork(
   const count = (what: Fault | 'refused' | 'passed') => counts.set(what, (counts.get(what) ?? 0) + 1)
   let refusal: Refusal | undefined
   let isCut = false
+  let planned: { requestsLeft: number; act: () => void } | undefined
+  const followPlan = () => {
+    if (planned === undefined || planned.requestsLeft-- > 0) return
+    const { act } = planned
+    planned = undefined
+    act()
+  }
   const pass = async (request: IncomingMessage, response: ServerResponse) => {
     if (refusal !== undefined) {
       count('refused')
@@ -136,6 +145,7 @@ export async function startBadNetwork(
     }
   }
   const server = createServer((request, response) => {
+    followPlan()
     pass(request, response).catch(() => response.destroy())
   })
   const sockets = new Set<{ destroy(): unknown }>()
@@ -159,6 +169,7 @@ export async function startBadNetwork(
       isCut = false
       for (const relay of relays.values()) void relay.then((one) => one.mend())
     },
+    after: (requests, act) => (planned = { requestsLeft: requests, act }),
     [Symbol.asyncDispose]: async () => {
       for (const relay of relays.values()) await (await relay)[Symbol.asyncDispose]()
       await listening[Symbol.asyncDispose]()
