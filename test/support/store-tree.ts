@@ -1,10 +1,11 @@
 import { createHash } from 'node:crypto'
-import type {
-  Driver,
-  Entry,
-  FileAttributes,
-  PartBody,
-  StorePath,
+import {
+  type Driver,
+  type Entry,
+  type FileAttributes,
+  type PartBody,
+  StoreError,
+  type StorePath,
 } from '../../services/drivers/contract/driver.ts'
 import { joinPath } from '../../services/engine/items/paths.ts'
 import { textFromPath } from '../../services/drivers/paths/path-text.ts'
@@ -133,4 +134,20 @@ export function treeDifferences(
   for (const key of to.keys())
     if (!from.has(key)) differences.push(`${textFromPath(Buffer.from(key, 'latin1'))}: is too many`)
   return differences
+}
+
+/** What of a folder is not alike in two stores now, while a live migration may still be at it. */
+export async function liveDifferences(
+  stores: readonly [source: Driver, target: Driver],
+  folder: StorePath,
+): Promise<string[]> {
+  try {
+    const [from, to] = await Promise.all(stores.map((store) => readTree(store, folder)))
+    // A change in a folder does not move its marker in a bucket: that would be a request for each file.
+    return treeDifferences([from!, to!], stores, 'files')
+  } catch (error) {
+    // Something went while it was looked at: what is to be there is not.
+    if (error instanceof StoreError) return [error.message]
+    throw error
+  }
 }

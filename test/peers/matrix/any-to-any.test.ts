@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer'
 import { afterAll, beforeAll, expect } from 'vitest'
-import { type Driver, nothingLost, StoreError, type StorePath } from '../../../services/drivers/index.ts'
+import { type Driver, nothingLost, type StorePath } from '../../../services/drivers/index.ts'
 import { textFromPath } from '../../../services/drivers/paths/path-text.ts'
 import { settings } from '../../../subjects/access/settings.ts'
 import { loopback } from '../../../subjects/kit/names.ts'
@@ -12,7 +12,14 @@ import { migrate, verify } from '../../support/migrations.ts'
 import { startTestPlatform, type TestPlatform } from '../../support/platform.ts'
 import { seededRandom } from '../../support/random.ts'
 import { StoreWriter } from '../../support/store-writer.ts'
-import { each, type Found, readTree, treeDifferences, writeFile } from '../../support/store-tree.ts'
+import {
+  each,
+  type Found,
+  liveDifferences,
+  readTree,
+  treeDifferences,
+  writeFile,
+} from '../../support/store-tree.ts'
 import {
   addStore,
   openStore,
@@ -214,18 +221,7 @@ async function between(from: StoreName, to: StoreName, what: string) {
       path: textFromPath(folder),
       autoStart: true,
     },
-    differences: async (): Promise<string[]> => {
-      try {
-        const trees = await Promise.all([source!, target!].map((store) => readTree(store, folder)))
-        // A change in a folder does not move its marker in a bucket: that would be a request for each file.
-        const [from, to] = trees
-        return treeDifferences([from!, to!], [source!, target!], 'files')
-      } catch (error) {
-        // Something went while it was looked at: what is to be there is not.
-        if (error instanceof StoreError) return [error.message]
-        throw error
-      }
-    },
+    differences: () => liveDifferences([source!, target!], folder),
     [Symbol.asyncDispose]: async () => {
       await source!.close()
       await target!.close()

@@ -11,7 +11,8 @@ import { compareTrees } from '../../support/compare-trees.ts'
 import { addLocal, createFolder, migrate, verify } from '../../support/migrations.ts'
 import { startTestPlatform, type TestPlatform } from '../../support/platform.ts'
 import { seededRandom } from '../../support/random.ts'
-import { readTree } from '../../support/store-tree.ts'
+import { liveDifferences, readTree } from '../../support/store-tree.ts'
+import { StoreWriter } from '../../support/store-writer.ts'
 import { addStore, behind, openStore, startStores, whyNo } from '../../support/stores.ts'
 import { testUnless } from '../../support/unless.ts'
 import { until } from '../../support/until.ts'
@@ -104,6 +105,10 @@ function fill(root: string): void {
   }
 }
 
+/** Of changes at the source of a live migration. */
+const rounds = 4
+const stepsOfRound = 8
+
 /** HDFS keeps whole milliseconds. */
 const grainMs = 1
 
@@ -138,6 +143,7 @@ for (const [name, { properties, busy }] of Object.entries(remotes) as [keyof typ
       id,
       network,
       spec,
+      from: folder.from,
       there: { source: `${id}-from`, target: `${id}-target`, path: `/${id}`, migrationId: `${id}-there` },
       back: { source: `${id}-source`, target: `${id}-to`, path: `/${id}`, migrationId: `${id}-back` },
       differences: () => compareTrees(join(folder.from, id), join(folder.to, id), undefined, true, grainMs),
@@ -202,5 +208,46 @@ for (const [name, { properties, busy }] of Object.entries(remotes) as [keyof typ
       expect(pair.differences()).toEqual([])
     },
     120_000,
+  )
+
+  testUnless(
+    whyNo[name],
+    `${name}: live over such a network, files are written over, removed and made again: what a request does that arrives late is mended by the next comparison`,
+    async () => {
+      await using pair = await start('live')
+      const { network, there, spec } = pair
+      await using driver = await openStore(spec, 'target')
+      await using source = await openStore({ kind: 'local', options: { fsRoot: pair.from } }, 'target')
+      const root = Buffer.from(pair.id)
+      const writer = new StoreWriter(source, root, seededRandom(seed))
+      const steps: string[] = []
+      const { migrationId } = there
+      const get = () => platform.call(migrations.get, { migrationId })
+      await platform.call(migrations.create, {
+        ...there,
+        autoStart: true,
+        scanOnlyMigration: false,
+      })
+      await until('it is LIVE', async () => (await get()).state === 'LIVE')
+      network.worsen(faultyShare)
+      for (let round = 0; round < rounds; round++) {
+        for (let step = 0; step < stepsOfRound; step++) steps.push(await writer.step())
+        // They arrive before the next ones come, so that what is late meets what was done later.
+        await until('the changes are taken', async () => (await get()).changeLagSeconds === 0)
+      }
+      network.worsen(0)
+      await platform.call(migrations.stop, { migrationId })
+      await until('it is stopped', async () => (await get()).state === 'STOPPED')
+      // Whoever goes on compares everything once.
+      await platform.call(migrations.resume, { migrationId })
+      let left: string[] = []
+      const isSame = async () => (left = await liveDifferences([source, driver], root)).length === 0
+      await until('all is the same', isSame).catch((cause: unknown) => {
+        throw new Error(`seed ${seed}: ${left.join('\n')}\n${steps.join('\n')}`, { cause })
+      })
+      await platform.call(migrations.stop, { migrationId })
+      expect(network.counts.get('held') ?? 0).toBeGreaterThan(0)
+    },
+    180_000,
   )
 }
