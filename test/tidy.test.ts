@@ -24,10 +24,13 @@ const directions: [file: RegExp, allowed: RegExp][] = [
   // What every service is made of.
   [/^services\/kit\//, /^(subjects|config|broker|services\/kit)\//],
   // What several services are made of.
-  [/^services\/(jobs|scheduling|bandwidth)\//, /^(subjects|config|broker|services\/(kit|drivers|engine))\//],
+  [
+    /^services\/(jobs|scheduling|bandwidth|questions)\//,
+    /^(subjects|config|broker|services\/(kit|drivers|engine))\//,
+  ],
   [
     /^services\/(\w+)\//,
-    /^(subjects|config|broker|services\/(kit|jobs|scheduling|bandwidth|drivers|engine))\//,
+    /^(subjects|config|broker|services\/(kit|jobs|scheduling|bandwidth|questions|drivers|engine))\//,
   ],
   [/^sdk\//, /^(subjects|client|sdk)\//],
   [/^examples\//, /^sdk\//],
@@ -70,7 +73,7 @@ const openFiles: Readonly<Record<string, string>> = {
 }
 
 /** Libraries of the services, entered by their rooms. */
-const libraries = ['drivers', 'engine', 'kit', 'jobs', 'scheduling', 'bandwidth']
+const libraries = ['drivers', 'engine', 'kit', 'jobs', 'scheduling', 'bandwidth', 'questions']
 
 test('a service is entered through its index.ts alone', () => {
   const serviceOf = (path: string) => /^services\/(\w+)\//.exec(path)?.[1]

@@ -14,7 +14,7 @@ import { StoreError } from '../drivers/index.ts'
 import type { FilesystemDependencies } from './dependencies.ts'
 import { type FilesystemRecord, publicFilesystem, type Role, roleOf } from './record.ts'
 import { askerOf, askerWith, logDetail, storeFailure } from './store.ts'
-import type { Asker } from './stores.ts'
+import type { Asker } from '../questions/question-threads.ts'
 
 type Dependencies = Pick<FilesystemDependencies, 'owners' | 'filesystems' | 'sealer' | 'stores' | 'log'>
 

@@ -19,7 +19,7 @@ import type { CheckLine } from './check.ts'
 import type { FilesystemDependencies } from './dependencies.ts'
 import { type FilesystemRecord, publicFilesystem, type Role, roleOf } from './record.ts'
 import { askerOf, entryPath, logDetail, storeFailure } from './store.ts'
-import type { Asker } from './stores.ts'
+import type { Asker } from '../questions/question-threads.ts'
 import { PlaceInUse } from './while-unused.ts'
 
 type Health = Output<(typeof filesystems)['health']>

@@ -1,7 +1,6 @@
 import type { FilesystemSpec } from '../../subjects/filesystems/kinds.ts'
 import type { StoreBounds } from '../drivers/contract/bounds.ts'
 import { type Driver, type Entry, openDriver, type Side } from '../drivers/index.ts'
-import type { SentError } from '../drivers/contract/sent-error.ts'
 import { type CheckLine, checkStore } from './check.ts'
 import { type RemovalAsked, type Removed, removeAt } from './removal.ts'
 
@@ -26,7 +25,6 @@ export type Question =
 /** The entries that were asked for; none for a probe, and where nothing stands at a path. What came of a removal. */
 export type Answered =
   { readonly entries: Entry[] } | { readonly removed: Removed } | { readonly checks: CheckLine[] }
-export type Answer = Answered | { readonly error: SentError }
 
 /** Asks a store, with calls that may block. Throws GantryError NOT_ACCEPTED for its options, StoreError. */
 export async function answer(question: Question, bounds?: StoreBounds): Promise<Answered> {

@@ -5,7 +5,7 @@ import { type Entry, StoreError, type StorePath } from '../drivers/index.ts'
 import { textFromPath } from '../drivers/paths/path-text.ts'
 import { type ErrorCode, GantryError } from '../../subjects/kit/errors.ts'
 import type { FilesystemRecord } from './record.ts'
-import type { Asker } from './stores.ts'
+import type { Asker } from '../questions/question-threads.ts'
 
 /** Who asks a store, and shares turns with whom. */
 export const askerOf = async (
