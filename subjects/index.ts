@@ -17,6 +17,7 @@ import { extensions, extensionsInternal } from './extensions/extensions.ts'
 import { inclusions } from './rules/inclusions.ts'
 import { keys, keysInternal } from './access/keys.ts'
 import { logging } from './observability/logging.ts'
+import { metadataCatalogs } from './metadata/catalogs.ts'
 import { migrationEvents } from './migrations/events.ts'
 import { migrationsInternal } from './migrations/internal.ts'
 import { migrations } from './migrations/migrations.ts'
@@ -56,6 +57,7 @@ export const resources = {
   exclusions,
   inclusions,
   pathMappings,
+  metadataCatalogs,
   extensions,
   extensionStorage,
   usage,

@@ -4,6 +4,7 @@ import { auditService } from '../../services/audit/index.ts'
 import { extensionsService } from '../../services/extensions/index.ts'
 import { filesystemsService } from '../../services/filesystems/index.ts'
 import { Assembly } from '../../services/kit/assembly.ts'
+import { metadataService } from '../../services/metadata/index.ts'
 import { migrationsService } from '../../services/migrations/index.ts'
 import { notificationsService } from '../../services/notifications/index.ts'
 import { observabilityService } from '../../services/observability/index.ts'
@@ -22,6 +23,7 @@ export const platformParts = new Assembly<Host>()
   .add(observabilityService)
   .add(filesystemsService)
   .add(migrationsService)
+  .add(metadataService)
   .add(usageService)
   .add(alertsService)
   .add(notificationsService)

@@ -15,6 +15,9 @@ const maxThreads = 8
 const shareOfOwner = 2
 const maxThreadsOfAll = 24
 
+/** Memory of a thread for its objects: who answers may be anybody, and must not take the platform's. */
+const maxHeapMb = 512
+
 /** How long an idle thread is kept: somebody who looks through folders asks again sooner, and it takes 20 MB. */
 const idleMs = 2_000
 
@@ -89,6 +92,10 @@ export class QuestionThreads<Question, Answered extends object> {
       if ('error' in answer) throw receivedError(answer.error)
       return answer
     } catch (error) {
+      if ((error as NodeJS.ErrnoException).code === 'ERR_WORKER_OUT_OF_MEMORY')
+        throw new StoreError('io', `${this.#options.what} answers with more than ${maxHeapMb} MiB can hold`, {
+          cause: error,
+        })
       if (hasAnswered || !patience.aborted) throw error
       const seconds = this.#patienceMs / 1_000
       throw new StoreError('unreachable', `${this.#options.what} did not answer within ${seconds} s`, {
@@ -105,7 +112,8 @@ export class QuestionThreads<Question, Answered extends object> {
 
   #start(): Worker {
     const { entry, workerData } = this.#options
-    const worker = new Worker(entry, { name: 'questions', execArgv: [], workerData })
+    const resourceLimits = { maxOldGenerationSizeMb: maxHeapMb }
+    const worker = new Worker(entry, { name: 'questions', execArgv: [], workerData, resourceLimits })
     // Whoever waits for an answer hears of it; of one that fails while it is idle, without this, the process would die.
     worker.on('error', () => undefined)
     worker.on('exit', () => {

@@ -5,11 +5,8 @@ import { gcsIneffectiveProperties, gcsProperties } from './gcs-properties.ts'
 import { hdfsIneffectiveProperties, hdfsProperties, hdfsPropertyFamilies } from './hdfs-properties.ts'
 import { propertiesOption } from './properties.ts'
 import { s3IneffectiveProperties, s3Properties } from './s3-properties.ts'
-import { form } from '../kit/forms.ts'
+import { form, portPattern } from '../kit/forms.ts'
 import { GivenPath, maxPathLength, strict } from '../kit/schemas.ts'
-
-/** 1 to 65535. */
-const portPattern = '(?:[1-9]\\d{0,3}|[1-5]\\d{4}|6[0-4]\\d{3}|65[0-4]\\d{2}|655[0-2]\\d|6553[0-5])'
 
 /** Kinds of services that speak S3's protocol; `services/drivers/s3a/providers.ts` says what is special about each. */
 export const s3Types = [

@@ -25,3 +25,6 @@ export const choiceInWords = (description: string): string | undefined => choice
 
 /** What a form of a schema says in words; undefined for a pattern that has none. */
 export const inWords = (pattern: string): string | undefined => words.get(pattern)
+
+/** Of a port, 1 to 65535; a part of a form. */
+export const portPattern = '(?:[1-9]\\d{0,3}|[1-5]\\d{4}|6[0-4]\\d{3}|65[0-4]\\d{2}|655[0-2]\\d|6553[0-5])'

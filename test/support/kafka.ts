@@ -3,9 +3,9 @@ import { execFileSync, spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { isListening } from './loopback.ts'
 import { freePort } from './platform.ts'
 import { whyMissing } from './provide.ts'
 import { testUnless } from './unless.ts'
@@ -56,7 +56,7 @@ export async function startKafka(): Promise<KafkaBroker> {
   })
   const start = async () => {
     const child = spawn('java', java('kafka.Kafka', config), { cwd: folder, stdio: 'ignore' })
-    await until('the broker of Kafka answers', () => answers(port))
+    await until('the broker of Kafka answers', () => isListening(port))
     return child
   }
   let child = await start()
@@ -92,13 +92,3 @@ export async function startKafka(): Promise<KafkaBroker> {
     },
   }
 }
-
-const answers = (port: number): Promise<boolean> =>
-  new Promise((resolve) => {
-    const socket = connect(port, '127.0.0.1')
-    const done = (does: boolean) => {
-      socket.destroy()
-      resolve(does)
-    }
-    socket.once('connect', () => done(true)).once('error', () => done(false))
-  })

@@ -1,5 +1,5 @@
 import { once } from 'node:events'
-import type { Server } from 'node:net'
+import { connect, type Server } from 'node:net'
 
 /** Lets a server listen on a free port of loopback; it is closed with the scope, its connections cut. */
 export async function listenOnLoopback(server: Server): Promise<AsyncDisposable & { readonly port: number }> {
@@ -22,3 +22,14 @@ export async function listenOnLoopback(server: Server): Promise<AsyncDisposable 
     },
   }
 }
+
+/** Whether somebody listens on a port of loopback. */
+export const isListening = (port: number): Promise<boolean> =>
+  new Promise((resolve) => {
+    const socket = connect(port, '127.0.0.1')
+    const done = (does: boolean) => {
+      socket.destroy()
+      resolve(does)
+    }
+    socket.once('connect', () => done(true)).once('error', () => done(false))
+  })

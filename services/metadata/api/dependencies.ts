@@ -1,0 +1,18 @@
+import type { Owners } from '../../../broker/rpc/owners.ts'
+import type { Collection } from '../../../broker/state/collection.ts'
+import type { CatalogSpec } from '../../../subjects/metadata/kinds.ts'
+import type { Asker } from '../../questions/question-threads.ts'
+import type { CatalogQuestions, QuestionKind } from '../catalogs/questions.ts'
+import type { CatalogRecord } from './record.ts'
+
+export interface MetadataDependencies {
+  readonly owners: Owners
+  readonly catalogs: Collection<typeof CatalogRecord>
+  /** Asks a catalog, in a thread of its own. Throws GantryError NOT_ACCEPTED for its options, StoreError. */
+  readonly ask: <K extends QuestionKind>(
+    kind: K,
+    spec: CatalogSpec,
+    asked: CatalogQuestions[K]['asked'],
+    asker: Asker,
+  ) => Promise<CatalogQuestions[K]['answer']>
+}

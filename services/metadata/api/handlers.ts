@@ -1,0 +1,198 @@
+import { isDeepStrictEqual } from 'node:util'
+import type { Owned } from '../../../broker/rpc/owners.ts'
+import type { Call, Contract, Handlers } from '../../../subjects/kit/contract.ts'
+import { type ErrorCode, GantryError } from '../../../subjects/kit/errors.ts'
+import { product } from '../../../subjects/kit/names.ts'
+import { maxPageLength } from '../../../subjects/kit/schemas.ts'
+import type { CatalogCheck, metadataCatalogs } from '../../../subjects/metadata/catalogs.ts'
+import { type CatalogKind, catalogKinds, type CatalogSpec } from '../../../subjects/metadata/kinds.ts'
+import { StoreError } from '../../drivers/contract/store-error.ts'
+import type { Asker } from '../../questions/question-threads.ts'
+import type { CatalogQuestions, NamePage, QuestionKind } from '../catalogs/questions.ts'
+import type { MetadataDependencies } from './dependencies.ts'
+import { type CatalogRecord, publicCatalog, specOf } from './record.ts'
+
+type Asking = Pick<Call<Contract>, 'caller' | 'signal'>
+
+export function catalogHandlers(dependencies: MetadataDependencies): Handlers<typeof metadataCatalogs> {
+  const { owners, catalogs, ask } = dependencies
+  const kinds = Object.keys(catalogKinds) as CatalogKind[]
+  const perKind = Object.fromEntries(
+    kinds.flatMap((kind) => [
+      [`create-${kind}`, creator(kind, dependencies)],
+      [`update-${kind}`, updater(kind, dependencies)],
+      [`check-${kind}`, checker(kind, dependencies)],
+    ]),
+  ) as unknown as Pick<
+    Handlers<typeof metadataCatalogs>,
+    `create-${CatalogKind}` | `update-${CatalogKind}` | `check-${CatalogKind}`
+  >
+  const find = async (catalogId: string): Promise<CatalogRecord> => {
+    const record = await catalogs.get(catalogId)
+    if (record === undefined) throw new GantryError('NOT_FOUND', `there is no catalog ${catalogId}`)
+    return record
+  }
+  /** Asks a catalog that is stored. */
+  const question = async <K extends QuestionKind>(
+    catalogId: string,
+    kind: K,
+    asked: CatalogQuestions[K]['asked'],
+    call: Asking,
+  ): Promise<CatalogQuestions[K]['answer']> => {
+    const record = await find(catalogId)
+    const asker = await askerOf(dependencies, call, record)
+    try {
+      return await ask(kind, specOf(record), asked, asker)
+    } catch (error) {
+      throw catalogFailure(error, catalogId)
+    }
+  }
+  const pageOf = ({ like, after, limit = maxPageLength }: Partial<NamePage>): NamePage => ({
+    like,
+    after,
+    limit,
+  })
+
+  return {
+    ...perKind,
+    kinds: () =>
+      kinds.map((kind) => ({ kind: catalogKinds[kind].path, description: catalogKinds[kind].summary })),
+    list: async ({ limit = maxPageLength, after }) =>
+      (await catalogs.list({ after, limit })).map(publicCatalog),
+    get: async ({ catalogId }) => publicCatalog(await find(catalogId)),
+    delete: async ({ catalogId }) => {
+      await find(catalogId)
+      await catalogs.delete(catalogId)
+      return {}
+    },
+    'check-stored': async ({ catalogId }, call) => {
+      const record = await find(catalogId)
+      return checked(specOf(record), await askerOf({ owners }, call, record), ask)
+    },
+    databases: async ({ catalogId, ...page }, call) => {
+      const { names } = await question(catalogId, 'databases', pageOf(page), call)
+      return names.map((name) => ({ name }))
+    },
+    database: async ({ catalogId, database }, call) => {
+      const found = await question(catalogId, 'database', { database }, call)
+      if (found.database === undefined) throw call.fail('NOT_FOUND', `there is no database ${database}`)
+      return found.database
+    },
+    tables: async ({ catalogId, database, ...page }, call) => {
+      const { tables } = await question(catalogId, 'tables', { database, ...pageOf(page) }, call)
+      return [...tables]
+    },
+    table: async ({ catalogId, database, table: name }, call) => {
+      const { table } = await question(catalogId, 'table', { database, name }, call)
+      if (table === undefined) throw call.fail('NOT_FOUND', `there is no table ${database}.${name}`)
+      return table
+    },
+    partitions: async ({ catalogId, database, table: name, ...page }, call) => {
+      const { partitions } = await question(
+        catalogId,
+        'partitions',
+        { database, name, ...pageOf(page) },
+        call,
+      )
+      return [...partitions]
+    },
+    partition: async ({ catalogId, database, table: name, partition: its }, call) => {
+      const found = await question(catalogId, 'partition', { database, name, partition: its }, call)
+      if (found.partition === undefined)
+        throw call.fail('NOT_FOUND', `there is no partition ${its} in ${database}.${name}`)
+      return found.partition
+    },
+  }
+}
+
+const askerOf = async (
+  { owners }: Pick<MetadataDependencies, 'owners'>,
+  { caller, signal }: Asking,
+  record?: CatalogRecord,
+): Promise<Asker> => ({
+  owner: (await owners.allowanceOf(caller))?.owner ?? record?.owner ?? '',
+  signal,
+})
+
+/** Makes a catalog of a kind, once it has been asked. */
+function creator(kind: CatalogKind, { owners, catalogs, ask }: MetadataDependencies) {
+  const owned: Owned = {
+    limit: 'maxCatalogs',
+    what: 'catalogs',
+    fix: `delete some with "${product} metadata-catalogs delete"`,
+    count: (owner) => catalogs.sizeOfGroup(owner),
+  }
+  return async ({ catalogId, ...options }: { catalogId: string }, call: Asking) => {
+    const allowance = await owners.allowanceOf(call.caller)
+    if ((await catalogs.get(catalogId)) !== undefined)
+      throw new GantryError('ALREADY_EXISTS', `there is a catalog ${catalogId} already`)
+    const asker = { owner: allowance?.owner ?? '', signal: call.signal }
+    await requireReachable(ask, { catalogId, kind, options }, asker)
+    const record: CatalogRecord = { catalogId, kind, options }
+    await owners.make(allowance, owned, (owner) =>
+      catalogs.create(catalogId, { ...record, ...(owner === undefined ? {} : { owner }) }),
+    )
+    return publicCatalog(record)
+  }
+}
+
+/** Changes a catalog of a kind, once it has been asked. */
+function updater(kind: CatalogKind, { owners, catalogs, ask }: MetadataDependencies) {
+  return async ({ catalogId, ...changes }: { catalogId: string }, call: Asking) => {
+    const current = await catalogs.get(catalogId)
+    if (current === undefined) throw new GantryError('NOT_FOUND', `there is no catalog ${catalogId}`)
+    if (current.kind !== kind)
+      throw new GantryError('NOT_ALLOWED_IN_STATE', `${catalogId} is of kind ${current.kind}, not ${kind}`)
+    const options = { ...current.options, ...changes }
+    await requireReachable(ask, { ...current, options }, await askerOf({ owners }, call, current))
+    const record = await catalogs.update(catalogId, (stored) => {
+      // It was asked with the options that were there before; nobody has asked it with others.
+      if (!isDeepStrictEqual(stored, current))
+        throw new GantryError('CONFLICT', `${catalogId} was changed by somebody else at the same time`)
+      return { ...stored, options }
+    })
+    return publicCatalog(record)
+  }
+}
+
+/** Tries a catalog of a kind, of which nothing is kept. */
+function checker(kind: CatalogKind, { owners, ask }: MetadataDependencies) {
+  return async (options: Record<string, unknown>, call: Asking): Promise<CatalogCheck> =>
+    checked(specOf({ kind, options }), await askerOf({ owners }, call), ask)
+}
+
+/** What came of a check; a catalog that does not answer in time is not reached. */
+async function checked(
+  spec: CatalogSpec,
+  asker: Asker,
+  ask: MetadataDependencies['ask'],
+): Promise<CatalogCheck> {
+  try {
+    const { checks } = await ask('check', spec, {}, asker)
+    return { ok: checks.every(({ result }) => result !== 'no'), checks }
+  } catch (error) {
+    if (!(error instanceof StoreError)) throw error
+    return { ok: false, checks: [{ check: 'reach', result: 'no', detail: error.message }] }
+  }
+}
+
+async function requireReachable(
+  ask: MetadataDependencies['ask'],
+  record: CatalogRecord,
+  asker: Asker,
+): Promise<void> {
+  try {
+    await ask('probe', specOf(record), {}, asker)
+  } catch (error) {
+    throw catalogFailure(error, record.catalogId)
+  }
+}
+
+/** What a failure of a catalog means to the caller. */
+function catalogFailure(error: unknown, catalogId: string): unknown {
+  if (!(error instanceof StoreError)) return error
+  const { failure, message } = error
+  const isAway = failure === 'unreachable' || failure === 'throttled'
+  const code: ErrorCode = failure === 'gone' ? 'NOT_FOUND' : isAway ? 'STORE_UNREACHABLE' : 'STORE_REFUSED'
+  return new GantryError(code, `${catalogId}: ${message}`, { cause: error, details: { failure } })
+}

@@ -1,0 +1,15 @@
+import type { CatalogKind, CatalogOptions } from '../../../../subjects/metadata/kinds.ts'
+import type { StoreBounds } from '../../../drivers/contract/bounds.ts'
+import type { Catalog } from './catalog.ts'
+
+/** A kind of catalog: all that is known of it beside its options, which are in `subjects/metadata/kinds.ts`. */
+export interface KindOfCatalog<K extends CatalogKind = CatalogKind> {
+  readonly kind: K
+  /** What options are when they are not given, for people. */
+  readonly defaults: Readonly<Record<string, string>>
+  /**
+   * Throws GantryError NOT_ACCEPTED for options that do not go together, and for a place where no catalog may be.
+   * @param bounds where catalogs may be; without them nothing is looked at
+   */
+  open(options: CatalogOptions<K>, bounds: StoreBounds | undefined): Promise<Catalog>
+}

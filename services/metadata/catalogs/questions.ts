@@ -1,0 +1,156 @@
+import type { CatalogCheck } from '../../../subjects/metadata/catalogs.ts'
+import type { CatalogSpec } from '../../../subjects/metadata/kinds.ts'
+import type { Database, Partition, Table, TableSummary } from '../../../subjects/metadata/objects.ts'
+import type { StoreBounds } from '../../drivers/contract/bounds.ts'
+import { checkCatalog } from './check.ts'
+import { type Catalog, partitionsAtOnce, type TableName } from './contract/catalog.ts'
+import { openCatalog } from './index.ts'
+import { matching } from './name-pattern.ts'
+
+/** Which of many, in the order of their names. */
+export interface NamePage {
+  readonly like: string | undefined
+  /** The last of the page before. */
+  readonly after: string | undefined
+  readonly limit: number
+}
+
+/** What is asked for, and what comes, by the kind of the question. Plain data: it crosses to a worker thread and back. */
+export interface CatalogQuestions {
+  probe: { readonly asked: object; readonly answer: Record<never, never> }
+  check: { readonly asked: object; readonly answer: { readonly checks: CatalogCheck['checks'] } }
+  databases: { readonly asked: NamePage; readonly answer: { readonly names: readonly string[] } }
+  database: {
+    readonly asked: { readonly database: string }
+    readonly answer: { readonly database: Database | undefined }
+  }
+  tables: {
+    readonly asked: NamePage & { readonly database: string }
+    readonly answer: { readonly tables: readonly TableSummary[] }
+  }
+  table: { readonly asked: TableName; readonly answer: { readonly table: Table | undefined } }
+  partitions: {
+    readonly asked: NamePage & TableName
+    readonly answer: { readonly partitions: readonly NamedPartition[] }
+  }
+  partition: {
+    readonly asked: TableName & { readonly partition: string }
+    readonly answer: { readonly partition: Partition | undefined }
+  }
+}
+
+export interface NamedPartition {
+  readonly name: string
+  readonly location?: string
+  readonly createdSeconds: number
+}
+
+export type QuestionKind = keyof CatalogQuestions
+export type CatalogQuestion = {
+  [K in QuestionKind]: { readonly kind: K; readonly spec: CatalogSpec } & CatalogQuestions[K]['asked']
+}[QuestionKind]
+export type CatalogAnswer = CatalogQuestions[QuestionKind]['answer']
+
+/** Asks a catalog. Throws GantryError NOT_ACCEPTED for its options, StoreError. */
+export async function answer(question: CatalogQuestion, bounds?: StoreBounds): Promise<CatalogAnswer> {
+  const catalog = await openCatalog(question.spec, bounds)
+  // Nothing ends the work from within: a thread whose answer nobody awaits is ended as a whole.
+  const { signal } = new AbortController()
+  try {
+    return await answerBy(catalog, question, signal)
+  } finally {
+    catalog.close()
+  }
+}
+
+async function answerBy(
+  catalog: Catalog,
+  question: CatalogQuestion,
+  signal: AbortSignal,
+): Promise<CatalogAnswer> {
+  switch (question.kind) {
+    case 'probe':
+      await catalog.probe(signal)
+      return {}
+    case 'check':
+      return { checks: await checkCatalog(catalog, signal) }
+    case 'databases':
+      return { names: pageOf(await catalog.databases(signal), question) }
+    case 'database':
+      return { database: await catalog.database(question.database, signal) }
+    case 'tables': {
+      const tables = await catalog.tables(question.database, signal)
+      const names = new Set(
+        pageOf(
+          tables.map(({ name }) => name),
+          question,
+        ),
+      )
+      return { tables: tables.filter(({ name }) => names.has(name)) }
+    }
+    case 'table':
+      return { table: await catalog.table(question.database, question.name, signal) }
+    case 'partitions':
+      return { partitions: await partitionsOf(catalog, question, signal) }
+    case 'partition': {
+      const [partition] = await catalog.partitions(question, [question.partition], signal)
+      return { partition }
+    }
+  }
+}
+
+async function partitionsOf(
+  catalog: Catalog,
+  { database, name, ...page }: NamePage & TableName,
+  signal: AbortSignal,
+): Promise<NamedPartition[]> {
+  const table = await catalog.table(database, name, signal)
+  const keys = table?.partitionKeys.map((key) => key.name) ?? []
+  const names = pageOf(await catalog.partitionNames({ database, name }, signal), page)
+  const named: NamedPartition[] = []
+  for (let at = 0; at < names.length; at += partitionsAtOnce) {
+    const batch = names.slice(at, at + partitionsAtOnce)
+    const byValues = new Map(
+      (await catalog.partitions({ database, name }, batch, signal)).map((one) => [
+        valuesKey(one.values),
+        one,
+      ]),
+    )
+    for (const its of batch) {
+      const found = byValues.get(valuesKey(valuesIn(its, keys)))
+      // Gone since its name was told.
+      if (found === undefined) continue
+      const { location } = found.storage
+      named.push({
+        name: its,
+        ...(location !== undefined && { location }),
+        createdSeconds: found.createdSeconds,
+      })
+    }
+  }
+  return named
+}
+
+const valuesKey = (values: readonly string[]): string => JSON.stringify(values)
+
+/** The values in a name such as `year=2026/month=11`, in which what paths cannot have is percent-encoded. */
+function valuesIn(name: string, keys: readonly string[]): string[] {
+  return name.split('/').map((piece, index) => {
+    const value = piece.slice((keys[index] ?? piece.split('=')[0]!).length + 1)
+    return value.replaceAll(/%([0-9A-Fa-f]{2})/g, (_, code: string) =>
+      String.fromCharCode(parseInt(code, 16)),
+    )
+  })
+}
+
+const pageOf = (names: readonly string[], { like, after, limit }: NamePage): readonly string[] => {
+  const isWanted = like === undefined ? () => true : matching(like)
+  const last = after === undefined ? undefined : Buffer.from(after)
+  const found: string[] = []
+  for (const name of names) {
+    if (found.length === limit) break
+    if ((last === undefined || Buffer.compare(Buffer.from(name), last) > 0) && isWanted(name))
+      found.push(name)
+  }
+  return found
+}

@@ -1,0 +1,50 @@
+import type { NatsConnection } from '../../broker/rpc/connection.ts'
+import { Owners } from '../../broker/rpc/owners.ts'
+import type { RecordJournals } from '../../broker/state/books/record-journal.ts'
+import { Collection } from '../../broker/state/collection.ts'
+import { metadataCatalogs } from '../../subjects/metadata/catalogs.ts'
+import type { StoreBounds } from '../drivers/contract/bounds.ts'
+import { service } from '../kit/part.ts'
+import { QuestionThreads } from '../questions/question-threads.ts'
+import type { MetadataDependencies } from './api/dependencies.ts'
+import { catalogHandlers } from './api/handlers.ts'
+import { CatalogRecord } from './api/record.ts'
+import type { CatalogAnswer, CatalogQuestion } from './catalogs/questions.ts'
+
+export interface MetadataNeeds {
+  readonly connection: NatsConnection
+  readonly journals: RecordJournals
+  /** Where catalogs may be, as filesystems. */
+  readonly bounds: StoreBounds
+}
+
+/** Metadata of data lakes: catalogs, and what is in them. */
+export const metadataService = service({
+  name: 'metadata',
+  contracts: { metadataCatalogs },
+  start: async ({ connection, journals, bounds }: MetadataNeeds) => {
+    const threads = new QuestionThreads<CatalogQuestion, CatalogAnswer>({
+      entry: new URL('./catalogs/catalog-thread.ts', import.meta.url),
+      workerData: { bounds },
+      what: 'the catalog',
+    })
+    const ask: MetadataDependencies['ask'] = (kind, spec, asked, asker) =>
+      // The kind of a question decides what it asks for and what comes.
+      threads.ask({ kind, spec, ...asked } as unknown as CatalogQuestion, asker) as never
+    const dependencies: MetadataDependencies = {
+      owners: new Owners(connection),
+      catalogs: await Collection.open(connection, {
+        bucket: 'metadata-catalogs',
+        schema: CatalogRecord,
+        version: 1,
+        groupOf: ({ owner }) => owner,
+        journals,
+      }),
+      ask,
+    }
+    return {
+      handlers: { metadataCatalogs: catalogHandlers(dependencies) },
+      halt: () => threads.close(),
+    }
+  },
+})

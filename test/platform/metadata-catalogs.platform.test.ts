@@ -1,0 +1,118 @@
+import { createServer as createHttpServer } from 'node:http'
+import { createServer } from 'node:net'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { BinaryReader, BinaryWriter } from '../../services/metadata/thrift/binary.ts'
+import { wireTypes } from '../../services/metadata/thrift/types.ts'
+import { settings } from '../../subjects/access/settings.ts'
+import { loopback } from '../../subjects/kit/names.ts'
+import { metadataCatalogs } from '../../subjects/metadata/catalogs.ts'
+import { listenOnLoopback } from '../support/loopback.ts'
+import { freePort, startTestPlatform, type TestPlatform } from '../support/platform.ts'
+
+let platform: TestPlatform
+beforeAll(async () => {
+  platform = await startTestPlatform()
+})
+afterAll(() => platform[Symbol.asyncDispose]())
+
+const catalogId = 'warehouse'
+const create = (options: object) =>
+  platform.call(metadataCatalogs['create-hive'], { catalogId, metastoreUris: '', ...options })
+const at = (port: number) => ({ metastoreUris: `thrift://127.0.0.1:${port}` })
+
+test('a metastore on this host or in an inner network is refused, until the setting storeHosts has it', async () => {
+  const port = await freePort()
+  await platform.call(settings.put, { storeHosts: [] })
+  await expect(create(at(port))).rejects.toMatchObject({
+    code: 'NOT_ACCEPTED',
+    details: [{ field: 'metastoreUris', problem: expect.stringContaining('storeHosts') }],
+  })
+  await expect(create({ metastoreUris: 'thrift://169.254.169.254:9083' })).rejects.toMatchObject({
+    code: 'NOT_ACCEPTED',
+    details: [{ field: 'metastoreUris', problem: expect.stringContaining('credentials of machines') }],
+  })
+  await platform.call(settings.put, { storeHosts: [loopback] })
+  await expect(create(at(port))).rejects.toMatchObject({
+    code: 'STORE_UNREACHABLE',
+    message: expect.stringContaining(`127.0.0.1:${port}`),
+  })
+})
+
+test('what is no metastore is refused with a reason, and nothing is kept', async () => {
+  await platform.call(settings.put, { storeHosts: [loopback] })
+  await using web = await listenOnLoopback(createHttpServer((_, response) => response.end('hello')))
+  await expect(create(at(web.port))).rejects.toMatchObject({
+    code: 'STORE_REFUSED',
+    message: expect.stringContaining('this is no Hive metastore'),
+  })
+  expect(await platform.call(metadataCatalogs['check-hive'], at(web.port))).toMatchObject({
+    ok: false,
+    checks: [
+      { check: 'reach', result: 'no', detail: expect.stringContaining('no Hive metastore') },
+      { check: 'list', result: 'untried' },
+      { check: 'read', result: 'untried' },
+    ],
+  })
+  expect(await platform.call(metadataCatalogs.list, {})).toEqual([])
+})
+
+test.each([
+  [{ metastoreUris: 'metastore:9083' }, 'metastoreUris', 'thrift://'],
+  [{ metastoreUris: 'thrift://metastore:70000' }, 'metastoreUris', 'thrift://'],
+  [{ metastoreUris: 'thrift://metastore.example', user: 'a b' }, 'user', 'letters'],
+  [{ metastoreUris: 'thrift://metastore.example', caCertificate: 'x' }, 'caCertificate', 'ssl'],
+])('%j is refused at %s', async (options, field, fix) => {
+  await expect(create(options)).rejects.toMatchObject({
+    details: [{ field, problem: expect.stringContaining(fix) }],
+  })
+})
+
+test('a catalog that there is not', async () => {
+  const missing = { code: 'NOT_FOUND', message: `there is no catalog ${catalogId}` }
+  const { get, delete: remove, databases, tables } = metadataCatalogs
+  await expect(platform.call(get, { catalogId })).rejects.toMatchObject(missing)
+  await expect(platform.call(remove, { catalogId })).rejects.toMatchObject(missing)
+  await expect(platform.call(databases, { catalogId })).rejects.toMatchObject(missing)
+  await expect(platform.call(tables, { catalogId, database: 'default' })).rejects.toMatchObject(missing)
+  expect(await platform.rest('platform', 'GET', `/api/v1/metadata/catalogs/${catalogId}`)).toMatchObject({
+    status: 404,
+    body: { code: 'NOT_FOUND' },
+  })
+})
+
+/** A server of the test's own that answers each call with a list of many structs with nothing in them. */
+async function endlessLists(count: number) {
+  const server = createServer((socket) => {
+    socket.on('error', () => undefined)
+    socket.on('data', (asked) => {
+      const reader = new BinaryReader(asked)
+      reader.i32()
+      const name = reader.string()
+      const writer = new BinaryWriter()
+      writer.i32(0x80010002 | 0)
+      writer.raw(Buffer.from(name))
+      writer.i32(reader.i32())
+      writer.byte(wireTypes.list)
+      writer.i16(0)
+      const isOfTables = name === 'get_table_meta'
+      writer.byte(isOfTables ? wireTypes.struct : wireTypes.string)
+      writer.i32(isOfTables ? count : 0)
+      // Each struct ends at once, and so does the answer.
+      socket.write(Buffer.concat([writer.bytes, Buffer.alloc((isOfTables ? count : 0) + 1)]))
+    })
+  })
+  return listenOnLoopback(server)
+}
+
+test('a server that answers with more than memory holds takes its thread and nothing else', async () => {
+  await platform.call(settings.put, { storeHosts: [loopback] })
+  await using server = await endlessLists(30_000_000)
+  await create(at(server.port))
+  const tables = platform.call(metadataCatalogs.tables, { catalogId, database: 'default' })
+  await expect(tables).rejects.toMatchObject({
+    code: 'STORE_REFUSED',
+    message: expect.stringContaining('MiB can hold'),
+  })
+  expect(await platform.call(metadataCatalogs.databases, { catalogId })).toEqual([])
+  await platform.call(metadataCatalogs.delete, { catalogId })
+})
