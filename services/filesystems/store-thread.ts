@@ -2,7 +2,7 @@ import { workerData } from 'node:worker_threads'
 import type { StoreBounds } from '../drivers/contract/bounds.ts'
 import { addKinds } from '../drivers/index.ts'
 import { serveQuestions } from '../questions/serve-questions.ts'
-import { answer, type Answered, type Question } from './questions.ts'
+import { answer, type Question } from './questions.ts'
 
 /** Entry point of a worker thread that asks stores, one question after the other. */
 
@@ -11,4 +11,4 @@ const { bounds, kinds } = workerData as {
   readonly kinds: readonly string[]
 }
 await addKinds(kinds)
-serveQuestions<Question, Answered>((question) => answer(question, bounds))
+serveQuestions((question: Question) => answer(question, bounds))

@@ -9,7 +9,7 @@ import { QuestionThreads } from '../questions/question-threads.ts'
 import type { MetadataDependencies } from './api/dependencies.ts'
 import { catalogHandlers } from './api/handlers.ts'
 import { CatalogRecord } from './api/record.ts'
-import type { CatalogAnswer, CatalogQuestion } from './catalogs/questions.ts'
+import type { CatalogAnswer, CatalogQuestions } from './catalogs/questions.ts'
 
 export interface MetadataNeeds {
   readonly connection: NatsConnection
@@ -23,14 +23,16 @@ export const metadataService = service({
   name: 'metadata',
   contracts: { metadataCatalogs },
   start: async ({ connection, journals, bounds }: MetadataNeeds) => {
-    const threads = new QuestionThreads<CatalogQuestion, CatalogAnswer>({
+    const threads = new QuestionThreads<object, CatalogAnswer>({
       entry: new URL('./catalogs/catalog-thread.ts', import.meta.url),
       workerData: { bounds },
       what: 'the catalog',
     })
-    const ask: MetadataDependencies['ask'] = (kind, spec, asked, asker) =>
+    const ask: MetadataDependencies['ask'] = async (kind, spec, asked, asker) => {
       // The kind of a question decides what it asks for and what comes.
-      threads.ask({ kind, spec, ...asked } as unknown as CatalogQuestion, asker) as never
+      const answer = await threads.ask({ kind, spec, ...asked }, asker)
+      return answer as CatalogQuestions[typeof kind]['answer']
+    }
     const dependencies: MetadataDependencies = {
       owners: new Owners(connection),
       catalogs: await Collection.open(connection, {

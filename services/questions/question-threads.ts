@@ -87,7 +87,7 @@ export class QuestionThreads<Question, Answered extends object> {
     const patience = AbortSignal.timeout(this.#patienceMs)
     let hasAnswered = false
     try {
-      const answer = await answerOf<Question, Answered>(worker, question, AbortSignal.any([signal, patience]))
+      const answer = await answerOf<Answered>(worker, question, AbortSignal.any([signal, patience]))
       hasAnswered = true
       if ('error' in answer) throw receivedError(answer.error)
       return answer
@@ -200,9 +200,9 @@ export class QuestionThreads<Question, Answered extends object> {
 }
 
 /** Rejects with the signal's reason, and when the thread ends. */
-async function answerOf<Question, Answered>(
+async function answerOf<Answered>(
   worker: Worker,
-  question: Question,
+  question: unknown,
   signal: AbortSignal,
 ): Promise<Answer<Answered>> {
   signal.throwIfAborted()

@@ -141,8 +141,9 @@ function updater(kind: CatalogKind, { owners, catalogs, ask }: MetadataDependenc
   return async ({ catalogId, ...changes }: { catalogId: string }, call: Asking) => {
     const current = await catalogs.get(catalogId)
     if (current === undefined) throw new GantryError('NOT_FOUND', `there is no catalog ${catalogId}`)
-    if (current.kind !== kind)
-      throw new GantryError('NOT_ALLOWED_IN_STATE', `${catalogId} is of kind ${current.kind}, not ${kind}`)
+    const { kind: its }: { readonly kind: string } = current
+    if (its !== kind)
+      throw new GantryError('NOT_ALLOWED_IN_STATE', `${catalogId} is of kind ${its}, not ${kind}`)
     const options = { ...current.options, ...changes }
     await requireReachable(ask, { ...current, options }, await askerOf({ owners }, call, current))
     const record = await catalogs.update(catalogId, (stored) => {

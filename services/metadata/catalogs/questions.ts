@@ -17,7 +17,7 @@ export interface NamePage {
 
 /** What is asked for, and what comes, by the kind of the question. Plain data: it crosses to a worker thread and back. */
 export interface CatalogQuestions {
-  probe: { readonly asked: object; readonly answer: Record<never, never> }
+  probe: { readonly asked: object; readonly answer: { readonly isThere: true } }
   check: { readonly asked: object; readonly answer: { readonly checks: CatalogCheck['checks'] } }
   databases: { readonly asked: NamePage; readonly answer: { readonly names: readonly string[] } }
   database: {
@@ -71,7 +71,7 @@ async function answerBy(
   switch (question.kind) {
     case 'probe':
       await catalog.probe(signal)
-      return {}
+      return { isThere: true }
     case 'check':
       return { checks: await checkCatalog(catalog, signal) }
     case 'databases':

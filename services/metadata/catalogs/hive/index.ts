@@ -1,6 +1,6 @@
 import type { KindOfCatalog } from '../contract/kind.ts'
 
-export const hive: KindOfCatalog<'hive'> = {
+export const hive: KindOfCatalog = {
   kind: 'hive',
   defaults: { user: 'hive', framed: 'false', ssl: 'false' },
   open: async (options, bounds) => {
