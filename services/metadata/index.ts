@@ -9,7 +9,7 @@ import { QuestionThreads } from '../questions/question-threads.ts'
 import type { MetadataDependencies } from './api/dependencies.ts'
 import { catalogHandlers } from './api/handlers.ts'
 import { CatalogRecord } from './api/record.ts'
-import type { CatalogAnswer, CatalogQuestions } from './catalogs/questions.ts'
+import type { CatalogAnswer } from './catalogs/questions.ts'
 
 export interface MetadataNeeds {
   readonly connection: NatsConnection
@@ -28,11 +28,9 @@ export const metadataService = service({
       workerData: { bounds },
       what: 'the catalog',
     })
-    const ask: MetadataDependencies['ask'] = async (kind, spec, asked, asker) => {
-      // The kind of a question decides what it asks for and what comes.
-      const answer = await threads.ask({ kind, spec, ...asked }, asker)
-      return answer as CatalogQuestions[typeof kind]['answer']
-    }
+    // The kind of a question decides what it asks for and what comes.
+    const ask = ((kind, spec, asked, asker) =>
+      threads.ask({ kind, spec, ...asked }, asker)) as MetadataDependencies['ask']
     const dependencies: MetadataDependencies = {
       owners: new Owners(connection),
       catalogs: await Collection.open(connection, {
