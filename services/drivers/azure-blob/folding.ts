@@ -1,6 +1,7 @@
 import { isFolderMarker, readAttributes, storeTimes, type StoreTimes } from './attributes.ts'
 import type { ListPage, ListedBlob } from './xml.ts'
 import type { Entry, FileAttributes } from '../contract/driver.ts'
+import { isName } from '../paths/path-text.ts'
 
 /**
  * Makes the entries of one folder out of the pages of its listing. A folder may show as a marker blob `a`, as the prefix
@@ -8,7 +9,7 @@ import type { Entry, FileAttributes } from '../contract/driver.ts'
  * come in order, so between `a` and `a/` stand only names that begin with `a`, and only such folders are remembered.
  *
  * A file `a` beside blobs `a/…`, which a flat namespace allows, is listed as both, and a name that no path can have
- * (empty, `.`, `..`) as type `other`: nothing that is there goes unseen.
+ * (empty, `.`, `..`, or with a slash) as type `other`: nothing that is there goes unseen.
  */
 export class Folding {
   readonly #prefix: string
@@ -70,7 +71,7 @@ export class Folding {
     if (isFolderMarker(metadata)) return this.#folder(name, attributes)
     // An empty blob `folder/` is how some tools mark a folder: this folder itself.
     if (name === '' && sizeBytes === 0) return undefined
-    return isSegment(name)
+    return isName(Buffer.from(name))
       ? {
           name: Buffer.from(name),
           type: 'file',
@@ -86,11 +87,9 @@ export class Folding {
     this.#folders.add(name)
     return {
       name: Buffer.from(name),
-      type: isSegment(name) ? 'folder' : 'other',
+      type: isName(Buffer.from(name)) ? 'folder' : 'other',
       sizeBytes: 0,
       ...attributes,
     }
   }
 }
-
-const isSegment = (name: string) => name !== '' && name !== '.' && name !== '..'

@@ -283,9 +283,6 @@ export abstract class BucketDriver<O extends StoredObject> {
 
 const empty = Buffer.alloc(0)
 
-/** Whether a name can be that of a file or folder: services allow others, too. */
-export const isSegment = (name: string): boolean => name !== '' && name !== '.' && name !== '..'
-
 /** A marker of another tool says nothing of a folder but that it is there: its own time is of no use. */
 export function markerAttributes({
   attributes,

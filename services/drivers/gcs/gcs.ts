@@ -2,7 +2,7 @@ import { hash } from 'node:crypto'
 import { gcsIneffectiveProperties, gcsProperties } from '../../../subjects/filesystems/gcs-properties.ts'
 import type { FilesystemOptions } from '../../../subjects/filesystems/kinds.ts'
 import { notAccepted } from '../../../subjects/kit/errors.ts'
-import { BucketDriver, isSegment, markerAttributes, maxObjectBytes } from '../buckets/bucket-driver.ts'
+import { BucketDriver, markerAttributes, maxObjectBytes } from '../buckets/bucket-driver.ts'
 import type { What } from '../buckets/objects.ts'
 import type { StoreBounds } from '../contract/bounds.ts'
 import {
@@ -30,7 +30,7 @@ import { requireAddresses, StoreAddress } from '../http/store-address.ts'
 import { lossesOf } from '../contract/metadata-values.ts'
 import { uploadFolder, wholeParts } from '../uploads/part-folders.ts'
 import { UntilDone } from '../uploads/until-done.ts'
-import { joinPath, parentOf } from '../paths/path-text.ts'
+import { isName, joinPath, parentOf } from '../paths/path-text.ts'
 import { metadataOf } from './attributes.ts'
 import { accessBy, BucketPlace } from '../buckets/copies.ts'
 import { Bucket, type GcsObject, type GcsPage, type ObjectOptions } from './bucket.ts'
@@ -179,7 +179,8 @@ export class GcsDriver extends BucketDriver<GcsObject> implements Driver {
       // The marker of the folder itself.
       if (name === '' && object.sizeBytes === 0) continue
       if (name.endsWith('/')) markers.set(object.key, object)
-      else if (!isSegment(name)) entries.push({ name: Buffer.from(name), type: 'other', sizeBytes: 0 })
+      else if (!isName(Buffer.from(name)))
+        entries.push({ name: Buffer.from(name), type: 'other', sizeBytes: 0 })
       else {
         const { sizeBytes, attributes, times, digests } = object
         const its = { ...attributes, ...times, ...(digests && { digests }) }
@@ -192,7 +193,7 @@ export class GcsDriver extends BucketDriver<GcsObject> implements Driver {
       const isAtEnd = (index === 0 && goesOn) || (index === prefixes.length - 1 && nextToken !== '')
       const marker = markers.get(one) ?? (isAtEnd ? await this.#bucket.properties(one, what) : undefined)
       const attributes = marker && markerAttributes(marker)
-      const type = isSegment(name) ? 'folder' : 'other'
+      const type = isName(Buffer.from(name)) ? 'folder' : 'other'
       entries.push({ name: Buffer.from(name), type, sizeBytes: 0, ...attributes })
     }
     return entries

@@ -31,7 +31,7 @@ import {
 import { type PropertyValues, readProperties } from '../contract/properties.ts'
 import { CursorGuard } from '../http/cursor-guard.ts'
 import { requireAddresses, StoreAddress } from '../http/store-address.ts'
-import { joinPath, nameOf, parentOf, textFromPath } from '../paths/path-text.ts'
+import { isName, joinPath, nameOf, parentOf, textFromPath } from '../paths/path-text.ts'
 import type { ChangeFeed } from '../feeds/feed.ts'
 import { temporaryName } from '../paths/temporary-names.ts'
 import { UntilDone } from '../uploads/until-done.ts'
@@ -261,7 +261,8 @@ export class HdfsDriver implements Driver {
   }
 
   #entry(status: FileStatus): Entry {
-    return entryOf(status, Buffer.from(status.name), this.#users)
+    const entry = entryOf(status, Buffer.from(status.name), this.#users)
+    return isName(entry.name) ? entry : { ...entry, type: 'other', sizeBytes: 0 }
   }
 
   async describe(signal: AbortSignal): Promise<string | undefined> {

@@ -1,11 +1,12 @@
 import { closeSync, constants, lstatSync, openSync, readlinkSync, realpathSync, statSync } from 'node:fs'
 import { type Confinement, StoreError, type StorePath } from '../contract/driver.ts'
 import { belowRoot, isErrno } from './errors.ts'
-import { isWithin } from '../paths/path-text.ts'
+import { isWithin, problemOfPath } from '../paths/path-text.ts'
 
 const slash = 0x2f
 const slashBytes = Buffer.of(slash)
-const dot = Buffer.of(0x2e)
+const dotByte = 0x2e
+const dot = Buffer.of(dotByte)
 
 /** Longest path that Linux takes, with its closing NUL. */
 const maxPathBytes = 4096
@@ -68,8 +69,11 @@ export class Pinned implements Disposable {
     return this.#fd === undefined ? realPath(this.path) : readlinkSync(this.path, { encoding: 'buffer' })
   }
 
-  /** Absolute path of an entry. */
+  /** Absolute path of an entry, or of the folder by `.`. Throws `name` for what leads elsewhere. */
   entry(name: Uint8Array): Buffer {
+    const isUp = name.length === 2 && name[0] === dotByte && name[1] === dotByte
+    if (name.length === 0 || isUp || name.includes(slash) || name.includes(0))
+      throw new StoreError('name', 'a name that no entry of a folder has')
     return below(this.path, name)
   }
 
@@ -127,8 +131,10 @@ export class LocalRoot {
     this.#prefix = this.folder.length === 1 ? this.folder : Buffer.concat([this.folder, Buffer.from('/')])
   }
 
-  /** Absolute path of a path of this filesystem. */
+  /** Absolute path of a path of this filesystem. Throws `name` for what is none, and would lead out of it. */
   absolute(path: StorePath): Buffer {
+    const problem = problemOfPath(path)
+    if (problem !== undefined) throw new StoreError('name', `a path ${problem}`)
     return path.length === 0 ? this.folder : Buffer.concat([this.#prefix, path])
   }
 

@@ -83,6 +83,10 @@ export function problemOfPath(path: Buffer): string | undefined {
   return undefined
 }
 
+/** Whether bytes may be the name of an entry: not empty, `.` or `..`, without slash and NUL. */
+export const isName = (name: Buffer): boolean =>
+  name.length > 0 && !name.includes(0x2f) && problemOfPath(name) === undefined
+
 /** Everything up to the last slash; empty for an entry of the root. */
 export const parentOf = (path: StorePath): StorePath => path.subarray(0, Math.max(0, path.lastIndexOf(0x2f)))
 

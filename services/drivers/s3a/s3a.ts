@@ -2,7 +2,8 @@ import { hash } from 'node:crypto'
 import type { FilesystemOptions } from '../../../subjects/filesystems/kinds.ts'
 import { s3IneffectiveProperties, s3Properties } from '../../../subjects/filesystems/s3-properties.ts'
 import { notAccepted } from '../../../subjects/kit/errors.ts'
-import { BucketDriver, isSegment, maxObjectBytes } from '../buckets/bucket-driver.ts'
+import { BucketDriver, maxObjectBytes } from '../buckets/bucket-driver.ts'
+import { isName } from '../paths/path-text.ts'
 import type { What } from '../buckets/objects.ts'
 import type { StoreBounds } from '../contract/bounds.ts'
 import {
@@ -222,7 +223,7 @@ export class S3Driver extends BucketDriver<S3Object> implements Driver {
       // The marker of the folder itself.
       if (name === '' && object.sizeBytes === 0) continue
       entries.push(
-        isSegment(name)
+        isName(Buffer.from(name))
           ? {
               ...timesOf(object.lastModified, this.#bucket.aheadMs),
               name: Buffer.from(name),
@@ -234,7 +235,11 @@ export class S3Driver extends BucketDriver<S3Object> implements Driver {
     }
     for (const one of prefixes) {
       const name = one.slice(prefix.length, -1)
-      entries.push({ name: Buffer.from(name), type: isSegment(name) ? 'folder' : 'other', sizeBytes: 0 })
+      entries.push({
+        name: Buffer.from(name),
+        type: isName(Buffer.from(name)) ? 'folder' : 'other',
+        sizeBytes: 0,
+      })
     }
     return entries
   }

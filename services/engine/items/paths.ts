@@ -2,6 +2,7 @@ import { isUtf8 } from 'node:buffer'
 import { problemOfPath } from '../../drivers/paths/path-text.ts'
 
 export {
+  isName,
   isWithin,
   joinPath,
   pathFromText,
@@ -19,10 +20,6 @@ export const jsonFromBytes = (bytes: Buffer): JsonBytes =>
 /** Bytes of a name or path from JSON. */
 export const bytesFromJson = (json: JsonBytes): Buffer =>
   typeof json === 'string' ? Buffer.from(json) : Buffer.from(json.b, 'base64')
-
-/** Whether bytes may be the name of an entry: not empty, `.` or `..`, without slash and NUL. */
-export const isName = (name: Buffer): boolean =>
-  name.length > 0 && !name.includes(0x2f) && problemOfPath(name) === undefined
 
 /** Whether bytes may be a path relative to a root. */
 export const isPath = (path: Buffer): boolean => problemOfPath(path) === undefined

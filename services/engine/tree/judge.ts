@@ -19,7 +19,8 @@ export interface FolderJudge {
   readonly judge: (entry: Entry) => Judgement
 }
 
-const unusableName = 'its name is empty, . or .., which no path can have'
+const unusableName =
+  'its name is empty, . or .., or has a slash or NUL in it, which no name in a path can have'
 
 /** @param folder in the source */
 export function judgeFolder(run: Run, folder: StorePath): FolderJudge {
@@ -30,9 +31,8 @@ export function judgeFolder(run: Run, folder: StorePath): FolderJudge {
     excludedBy,
     isIncluded: rules?.isIncluded ?? true,
     judge: (entry) => {
-      // Drivers tell names that no path can have as this type: object stores have such.
-      if (entry.type === 'other' && !isName(entry.name))
-        return { error: new StoreError('name', unusableName, { side: 'source' }) }
+      // Object stores have such, and a server may say what it likes: no path is made of it.
+      if (!isName(entry.name)) return { error: new StoreError('name', unusableName, { side: 'source' }) }
       const verdict = rules?.verdict(entry) ?? 'taken'
       const error = typeof verdict === 'string' ? collision?.(entry) : undefined
       return error === undefined ? verdict : { error }
