@@ -142,6 +142,8 @@ export const filesystemKinds = {
       ...azure.container,
     },
     secrets: ['sharedKey'],
+    // What is signed with it can be passed on by whoever gets it.
+    sent: { to: ['endpoint', 'eventQueue', 'insecure'], secrets: ['sharedKey'] },
     alternatives: [azure.tellsOfChanges],
   },
   'adls2-oauth2': {
@@ -399,7 +401,8 @@ export const filesystemKinds = {
         'bootstrapServers',
         'additionalProperties.fs.s3a.connection.ssl.enabled',
       ],
-      secrets: ['sessionToken', 'customerKey', 'kafkaPassword'],
+      // What is signed with a key can be passed on by whoever gets it.
+      secrets: ['secretKey', 'sessionToken', 'customerKey', 'kafkaPassword'],
     },
     alternatives: [
       [

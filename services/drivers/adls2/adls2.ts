@@ -1,3 +1,4 @@
+import { maxFeedAnswerBytes } from '../feeds/answers.ts'
 import { azureTokenProperties } from '../../../subjects/filesystems/azure-token-properties.ts'
 import {
   azureCredentialOption,
@@ -146,6 +147,7 @@ export class Adls2Driver implements Driver {
     const address = bounds && new StoreAddress(endpoint, bounds)
     const recipient = { endpoint, address, isCloud: isOfAzure(endpoint.host), field: 'endpoint' }
     const queue = queueAt(options, endpoint, bounds)
+    const ofFeed = { ...limits, maxAnswerBytes: maxFeedAnswerBytes }
     const recipients = queue === undefined ? [recipient] : [recipient, queue]
     const credentials = credentialsOf(options, recipients, limits, bounds)
     this.#permission = credentials.permission
@@ -155,13 +157,13 @@ export class Adls2Driver implements Driver {
       credentials.sas?.requireQueues()
       if (queue.address !== undefined) this.#addresses.push({ address: queue.address, field: queue.field })
       this.changes = queueChanges(options, queue, () => {
-        const client = new BlobClient(queue.endpoint, credentials.authorizer(), limits, queue.address)
+        const client = new BlobClient(queue.endpoint, credentials.authorizer(), ofFeed, queue.address)
         return new StorageQueue(queue.url, client)
       })
     }
     const told = feedChanges(options, {
       sas: credentials.sas,
-      open: (at) => new BlobClient(at, credentials.authorizer(), limits, address),
+      open: (at) => new BlobClient(at, credentials.authorizer(), ofFeed, address),
     })
     if (told !== undefined) this.changes = told
     const authorizer = credentials.authorizer()

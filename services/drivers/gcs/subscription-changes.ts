@@ -1,3 +1,4 @@
+import { maxFeedAnswerBytes } from '../feeds/answers.ts'
 import { hash } from 'node:crypto'
 import type { FilesystemOptions } from '../../../subjects/filesystems/kinds.ts'
 import type { StoreBounds } from '../contract/bounds.ts'
@@ -10,7 +11,7 @@ import { QueueFeed } from '../notifications/queue-feed.ts'
 import { AuthorizedTransport } from './authorized-transport.ts'
 import { gcsEndpoint } from './endpoint.ts'
 import { noticesOf } from './object-events.ts'
-import { maxAnswerBytes, defaultPubSubEndpoint, isPubSub, Subscription } from './subscription.ts'
+import { defaultPubSubEndpoint, isPubSub, Subscription } from './subscription.ts'
 import type { TokenSource } from './tokens.ts'
 
 type Options = FilesystemOptions<'gcs'>
@@ -42,7 +43,7 @@ export function subscriptionChanges(
     const transport = new AuthorizedTransport(
       endpoint,
       tokens,
-      { ...limits, idleTimeoutMs, maxAnswerBytes },
+      { ...limits, idleTimeoutMs, maxAnswerBytes: maxFeedAnswerBytes },
       address,
     )
     return new Subscription(path, endpoint.host, transport, limits)

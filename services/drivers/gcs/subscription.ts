@@ -8,8 +8,6 @@ import type { AuthorizedTransport } from './authorized-transport.ts'
 
 /** Messages of one answer; the service gives 10 MB at most, whatever is asked for. */
 const maxMessages = 1_000
-/** No answer is longer: 10 MB of messages, each with its attributes, in base64. */
-export const maxAnswerBytes = 64 * 1024 * 1024
 /** Receipts of one request, of some 200 bytes each: the service takes 512 KiB. */
 const maxReceipts = 1_000
 /** Whoever dies leaves its messages hidden for so long at most; the service takes ten minutes. */

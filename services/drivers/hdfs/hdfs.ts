@@ -29,8 +29,11 @@ import {
   type Upload,
 } from '../contract/driver.ts'
 import { type PropertyValues, readProperties } from '../contract/properties.ts'
+import { maxFeedAnswerBytes } from '../feeds/answers.ts'
 import { CursorGuard } from '../http/cursor-guard.ts'
+import type { RetryLimits } from '../http/requests.ts'
 import { requireAddresses, StoreAddress } from '../http/store-address.ts'
+import type { TransportLimits } from '../http/transport.ts'
 import { isName, joinPath, nameOf, parentOf, textFromPath } from '../paths/path-text.ts'
 import type { ChangeFeed } from '../feeds/feed.ts'
 import { temporaryName } from '../paths/temporary-names.ts'
@@ -124,11 +127,11 @@ export class HdfsDriver implements Driver {
       minBackoffMs: property('dfs.http.client.failover.sleep.base.millis'),
       maxBackoffMs: property('dfs.http.client.failover.sleep.max.millis'),
     }
-    const newClient = () =>
+    const newClient = (own: TransportLimits & RetryLimits = limits) =>
       new HdfsClient(
         nameNodes,
         identityOf(options, property),
-        limits,
+        own,
         bounds && ((endpoint) => new StoreAddress(endpoint, bounds)),
       )
     this.#client = newClient()
@@ -160,7 +163,10 @@ export class HdfsDriver implements Driver {
       concurrency,
     }
     if (side === 'source' && property('gantry.hdfs.changes') === 'snapshots')
-      this.changes = { feed: (folder) => this.#snapshotFeed(folder, newClient()) }
+      this.changes = {
+        feed: (folder) =>
+          this.#snapshotFeed(folder, newClient({ ...limits, maxAnswerBytes: maxFeedAnswerBytes })),
+      }
     this.leftovers = {
       sweep: (folder, tag, liveThreads, isOver) =>
         sweep(

@@ -1,9 +1,10 @@
 import { hash } from 'node:crypto'
 import { momentOf, monotonicMs } from '../../../broker/common/monotonic.ts'
 import { every, type Task } from '../../../broker/tasks/tasks.ts'
-import { storeError } from '../contract/store-error.ts'
+import { StoreError, storeError } from '../contract/store-error.ts'
 import { type DirtyFolder, everythingSince, type Renamed } from '../feeds/dirty-folders.ts'
 import { type ChangeFeed, type FeedListener, outageMs, WatchError } from '../feeds/feed.ts'
+import { LongAnswer } from '../http/answer-reader.ts'
 import {
   againIn,
   type Difference,
@@ -152,7 +153,7 @@ export class SnapshotFeed implements ChangeFeed {
         differences: found,
       }
     } catch (error) {
-      if (!isRefused(error)) throw error
+      if (!isRefused(error) && !isTooLong(error)) throw error
       return { folders: [everythingSince(base.madeMs)], renamed: [], differences: [] }
     }
   }
@@ -210,3 +211,7 @@ function madeMsOf(name: string): number {
 /** Where there can be no snapshots, everything is compared from time to time instead. */
 const endOf = (error: unknown): Error =>
   isRefused(error) ? new WatchError(error.message, true, { cause: error }) : storeError(error)
+
+/** More has changed than is told in an answer that is read. */
+const isTooLong = (error: unknown): boolean =>
+  error instanceof StoreError && error.cause instanceof LongAnswer

@@ -32,6 +32,9 @@ const headEnd = '\r\n\r\n'
 /** What came is no answer of HTTP/1.1, or longer than an answer may be. */
 export class MalformedAnswer extends Error {}
 
+/** What came is longer than what is read. */
+export class LongAnswer extends MalformedAnswer {}
+
 /** What comes next. */
 type Part = 'head' | 'content' | 'content to the end' | 'size' | 'chunk' | 'end of chunk' | 'trailers'
 
@@ -238,7 +241,7 @@ export class AnswerReader {
 
   #checkLength(bytes: number): void {
     if (bytes > this.#maxBytes && bytes !== this.#into?.length)
-      throw new MalformedAnswer(`the answer is longer than ${this.#maxBytes} bytes`)
+      throw new LongAnswer(`the answer is longer than ${this.#maxBytes} bytes`)
   }
 
   #hold(bytes: Buffer): undefined {

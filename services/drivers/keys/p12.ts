@@ -1,3 +1,5 @@
+import { hash } from 'node:crypto'
+import { LRUCache } from 'lru-cache'
 import forge from 'node-forge'
 import { requireFewRounds } from './rounds.ts'
 
@@ -8,8 +10,22 @@ export interface P12 {
   readonly certificate?: string
 }
 
-/** Reads a P12 file in base64, also with ciphers that are older than what OpenSSL 3 reads. Throws for a wrong password, and for what is no such file, or asks for too much work. */
+/** Of the files of filesystems that are opened again and again: each takes work that is made to be slow. */
+const maxKnown = 100
+const known = new LRUCache<string, P12>({ max: maxKnown })
+
+/**
+ * Reads a P12 file in base64, also with ciphers that are older than what OpenSSL 3 reads. Throws for a wrong password, and for
+ * what is no such file, or asks for too much work.
+ */
 export function readP12(base64: string, password: string): P12 {
+  const key = hash('sha256', JSON.stringify([base64, password]))
+  const its = known.get(key) ?? parsed(base64, password)
+  known.set(key, its)
+  return its
+}
+
+function parsed(base64: string, password: string): P12 {
   const der = Buffer.from(base64, 'base64')
   requireFewRounds(der)
   const asn1 = forge.asn1.fromDer(der.toString('latin1'))

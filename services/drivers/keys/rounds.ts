@@ -2,29 +2,31 @@ import forge from 'node-forge'
 
 /**
  * Rounds by which a password becomes a key, at most: a file may ask for four thousand million, which a processor makes for
- * an hour, and nothing ends a thread that is in OpenSSL. OpenSSL writes 2,048, what is careful 600,000.
+ * an hour, and nothing ends a thread that is in OpenSSL. OpenSSL writes 2,048, what is careful 600,000. Each key in a file has
+ * its own, so that the sum counts.
  */
-const maxRounds = 2_000_000
+const maxRounds = 1_500_000
 
 /** Sequences and texts in one another: P12 files have some twenty. */
 const maxDepth = 64
 
 /** Throws where a key asks for too many rounds, as far as that is written in the clear. @param der of a P12 file or a key */
 export function requireFewRounds(der: Buffer): void {
-  look(forge.asn1.fromDer(der.toString('latin1')), 0)
+  if (roundsOf(forge.asn1.fromDer(der.toString('latin1')), 0) > maxRounds)
+    throw new Error(`it asks for more than ${maxRounds} rounds to make keys of its password`)
 }
 
 /** In all that is derived from a password the rounds follow the salt. */
-function look({ value }: forge.asn1.Asn1, depth: number): void {
+function roundsOf({ value }: forge.asn1.Asn1, depth: number): number {
   if (depth > maxDepth) throw new Error('it is nested too deep')
-  if (typeof value === 'string') return
-  let hasSalt = false
+  if (typeof value === 'string') return 0
+  let [rounds, hasSalt] = [0, false]
   for (const part of value) {
-    if (hasSalt && part.type === forge.asn1.Type.INTEGER && roundsIn(part) > maxRounds)
-      throw new Error(`it asks for more than ${maxRounds} rounds to make a key of its password`)
+    if (hasSalt && part.type === forge.asn1.Type.INTEGER) rounds += roundsIn(part)
     hasSalt = part.type === forge.asn1.Type.OCTETSTRING
-    look(hasSalt ? (inner(part) ?? part) : part, depth + 1)
+    rounds += roundsOf(hasSalt ? (inner(part) ?? part) : part, depth + 1)
   }
+  return rounds
 }
 
 const roundsIn = ({ value }: forge.asn1.Asn1): number =>

@@ -110,8 +110,11 @@ export class ListenFeed implements ChangeFeed {
 
   async #read(answer: IncomingMessage, listener: Pick<FeedListener, 'changed' | 'ended'>): Promise<void> {
     let line: Buffer = Buffer.alloc(0)
+    const version = this.#address?.version
     try {
       for await (const piece of answer as AsyncIterable<Buffer>) {
+        // An answer without end outlives what an administrator allows: it is asked for again.
+        if (this.#address?.version !== version) throw new Error('where stores may be has changed')
         line = line.length === 0 ? piece : Buffer.concat([line, piece])
         for (let end = line.indexOf(lineEnd); end !== -1; end = line.indexOf(lineEnd)) {
           this.#tell(line.subarray(0, end).toString('utf8').trim(), listener)

@@ -7,6 +7,7 @@ import { request, type RetryLimits, retryAfterMs, type Service } from '../http/r
 import type { StoreAddress } from '../http/store-address.ts'
 import { StoreClock } from '../http/store-clock.ts'
 import { type StoreAnswer, Transport, type TransportLimits } from '../http/transport.ts'
+import { maxFeedAnswerBytes } from '../feeds/answers.ts'
 import type { MessageQueue, QueueMessage, ReceivedMessage } from '../notifications/message-queue.ts'
 import type { QueueAddress } from './queue-address.ts'
 import { type S3Credentials, S3Signer, signingTime } from './signing.ts'
@@ -19,8 +20,6 @@ const waitSeconds = 20
 const hiddenSeconds = 30
 /** Of a queue that is not set to another; services that keep messages for ever do not tell. */
 const usualRetentionSeconds = 4 * 24 * 3_600
-/** No answer is longer: ten messages of 1 MiB, escaped. */
-const maxAnswerBytes = 64 * 1024 * 1024
 /** An error is a few lines. */
 const maxErrorBytes = 64 * 1024
 /** Of a message: the most that the service takes. */
@@ -138,7 +137,12 @@ export class SqsQueue implements MessageQueue {
     this.#url = address.url
     this.#transport = new Transport(
       address.endpoint,
-      { connectTimeoutMs: limits.connectTimeoutMs, idleTimeoutMs, connections, maxAnswerBytes },
+      {
+        connectTimeoutMs: limits.connectTimeoutMs,
+        idleTimeoutMs,
+        connections,
+        maxAnswerBytes: maxFeedAnswerBytes,
+      },
       bounds,
     )
   }

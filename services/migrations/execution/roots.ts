@@ -88,6 +88,8 @@ export class Roots implements Disposable {
   readonly #known: KnownRoots
   readonly #source: Place | undefined
   readonly #target: Place | undefined
+  /** Where filesystems may be; undefined for anywhere. */
+  readonly #bounds: StoreBounds | undefined
   /** The source, where it is no folder of this host but can be told from another one. */
   readonly #store: IdentifiedStore | undefined
   #identities: Identities
@@ -109,6 +111,7 @@ export class Roots implements Disposable {
       readonly store: IdentifiedStore | undefined
       readonly target: Place | undefined
     },
+    bounds: StoreBounds | undefined,
   ) {
     this.#spec = spec
     this.#identities = {
@@ -120,6 +123,7 @@ export class Roots implements Disposable {
     this.#source = folders.source
     this.#store = folders.store
     this.#target = folders.target
+    this.#bounds = bounds
   }
 
   /**
@@ -137,7 +141,7 @@ export class Roots implements Disposable {
   ): Promise<Roots> {
     const [source, target] = await Promise.all([placeOfSource(spec), placeOfTarget(spec)])
     const store = await identifiedStore(spec, bounds)
-    const roots = new Roots(spec, identities, known, { source, store, target })
+    const roots = new Roots(spec, identities, known, { source, store, target }, bounds)
     try {
       await roots.check()
     } catch (error) {
@@ -271,7 +275,7 @@ export class Roots implements Disposable {
     const spec = openSpec(this.#spec)
     const origin = linksOf(spec) === 'follow' ? path : joinPath(spec.root, path)
     if (!isWithin(spec.root, origin)) return false
-    const target = await openDriver(spec.target)
+    const target = await openDriver(spec.target, 'target', this.#bounds)
     try {
       const there = targetPath({ spec }, origin)
       for await (const _ of target.list(there, AbortSignal.timeout(answerMs), { limit: 1 })) return true

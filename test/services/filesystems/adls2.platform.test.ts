@@ -272,12 +272,15 @@ describe('change', () => {
       const { eventQueue, changeFeed } = (body as { properties: Record<string, string> }).properties
       return [eventQueue, changeFeed]
     }
-    expect(await wayOf({ eventQueue: 'changes' })).toEqual(['changes', undefined])
+    const sharedKey = azurite.key
+    expect(await wayOf({ eventQueue: 'changes', sharedKey })).toEqual(['changes', undefined])
     expect(await wayOf({ changeFeed: false })).toEqual(['changes', 'false'])
     expect(await wayOf({ changeFeed: true })).toEqual([undefined, 'true'])
     expect(await wayOf({ containerName: 'other' })).toEqual([undefined, 'true'])
-    expect(await wayOf({ eventQueue: 'changes' })).toEqual(['changes', undefined])
-    expect((await native('PATCH', '/t', { eventQueue: 'changes', changeFeed: true })).body).toMatchObject({
+    expect(await wayOf({ eventQueue: 'changes', sharedKey })).toEqual(['changes', undefined])
+    expect(
+      (await native('PATCH', '/t', { eventQueue: 'changes', changeFeed: true, sharedKey })).body,
+    ).toMatchObject({
       code: 'NOT_ACCEPTED',
       details: [{ field: 'changeFeed' }],
     })

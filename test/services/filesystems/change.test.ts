@@ -8,6 +8,7 @@ const stored = {
     oauthClientSecret: 'sealed',
   },
   'adls2-sas': { accountName: 'lake', sasToken: 'sealed' },
+  'adls2-shared-key': { accountName: 'lake', sharedKey: 'sealed' },
   gcs: { bucketName: 'data', privateKey: 'sealed' },
   s3a: { bucketName: 'data', endpoint: 'one.example', secretKey: 'sealed', sessionToken: 'sealed' },
 } as const
@@ -18,10 +19,13 @@ test.each([
   ['adls2-oauth2', { accountName: 'another' }, /oauthClientSecret .* another accountName/],
   ['adls2-oauth2', { insecure: true }, /oauthClientSecret .* another insecure/],
   ['adls2-sas', { endpoint: 'another.example' }, /sasToken .* another endpoint/],
+  // What is signed could be passed on by whoever gets it.
+  ['adls2-shared-key', { endpoint: 'another.example' }, /sharedKey .* another endpoint/],
+  ['s3a', { endpoint: 'another.example' }, /secretKey .* another endpoint/],
   ['gcs', { endpoint: 'another.example' }, /privateKey/],
   ['gcs', { endpoint: 'another.example', customerKey: 'new' }, /privateKey/],
   ['s3a', { endpoint: 'another.example', secretKey: 'new' }, /sessionToken/],
-  ['s3a', { additionalProperties: { 'fs.s3a.connection.ssl.enabled': 'false' } }, /sessionToken .* another/],
+  ['s3a', { additionalProperties: { 'fs.s3a.connection.ssl.enabled': 'false' } }, /secretKey .* another/],
 ] as const)('%s: with %j secrets do not go elsewhere unless they are known', (kind, changes, message) => {
   expect(() => requireSecretsAgain(kind, stored[kind], changes)).toThrow(message)
 })
@@ -30,6 +34,7 @@ test.each([
   ['adls2-oauth2', { accountName: 'lake', oauthClientId: 'another' }],
   ['adls2-oauth2', { accountName: 'another', oauthClientSecret: 'known' }],
   ['adls2-oauth2', { oauthClientEndpoint: 'https://another.example/', oauthClientSecret: 'known' }],
+  ['adls2-shared-key', { endpoint: 'another.example', sharedKey: 'known' }],
   ['gcs', { bucketName: 'another' }],
   ['gcs', { endpoint: 'another.example', privateKey: 'known' }],
   ['s3a', { endpoint: 'one.example' }],

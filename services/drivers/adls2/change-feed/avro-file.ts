@@ -11,8 +11,8 @@ export const maxHeaderBytes = 256 * 1024
 const maxBlockBytes = 8 * 1024 * 1024
 /** Of a block that was compressed. */
 const maxInflatedBytes = 32 * 1024 * 1024
-/** A hundred for each of forty thousand events, which is more than fits into the longest block. */
-const maxValues = 4_000_000
+/** A hundred for each of ten thousand events. They are read in one go, which nobody may make last. */
+const maxValues = 1_000_000
 /** What a file says of itself: schema and codec, and what else somebody may want to note. */
 const maxProperties = 64
 

@@ -66,7 +66,7 @@ export class AvroBytes {
       // Below zero their size in bytes follows, for those who leave them out.
       if (count < 0) this.number()
       for (let left = Math.abs(count); left > 0; left--) {
-        this.#spend()
+        this.spend()
         one()
       }
     }
@@ -74,14 +74,15 @@ export class AvroBytes {
 
   /** Reads what is in a value of a type that may be in itself. */
   within<T>(read: () => T): T {
-    this.#spend()
+    this.spend()
     if (++this.#depth > maxDepth) throw new AvroError(`more than ${maxDepth} levels`)
     const value = read()
     this.#depth--
     return value
   }
 
-  #spend(): void {
+  /** Counts a value: some take no bytes. */
+  spend(): void {
     if (--this.#left < 0) throw new AvroError('more values than a block of events has')
   }
 }
@@ -154,7 +155,10 @@ class Schema {
     return set((bytes) =>
       bytes.within(() => {
         const record = Object.create(null) as Record<string, unknown>
-        for (const { of, read } of fields) record[of] = read(bytes)
+        for (const { of, read } of fields) {
+          bytes.spend()
+          record[of] = read(bytes)
+        }
         return record
       }),
     )

@@ -180,6 +180,15 @@ test('what is no such file, or would take more than it gives, is refused', async
     ['a record in itself', fileOf(record([{ name: 'r', type: 'R' }]), 1, long(0)), /levels/],
     ['more values than bytes', fileOf(nulls, 1, Buffer.concat([long(2 ** 40), long(0)])), /more values/],
     ['more records than bytes', fileOf(record([]), 2 ** 40, Buffer.alloc(0)), /a block of/],
+    [
+      'more fields than bytes',
+      fileOf(
+        record(Array.from({ length: 9_000 }, (_, field) => ({ name: `f${field}`, type: 'null' }))),
+        100_000,
+        Buffer.alloc(0),
+      ),
+      /more values/,
+    ],
     ['a branch', fileOf('["null"]', 1, long(1)), /branch/],
     ['a text below zero', fileOf('"string"', 1, long(-5)), /below zero/],
     ['a long text', fileOf('"string"', 1, long(1e12)), /other values/],

@@ -39,13 +39,22 @@ function makeP12(): Buffer {
 const p12 = makeP12()
 
 test('keys and P12 files as they are made ask for few rounds', () => {
-  for (const der of [locked, withRounds(locked, 1_000_000), p12]) requireFewRounds(der)
+  for (const der of [locked, withRounds(locked, 1_000_000), p12, withRounds(p12, 400_000)])
+    requireFewRounds(der)
   expect(readP12(p12.toString('base64'), 'secret').privateKey).toContain('PRIVATE KEY')
 })
 
 test('a P12 file that asks for a thousand million rounds is refused at once', () => {
   const der = withRounds(p12, 1_000_000_000)
   expect(() => readP12(der.toString('base64'), 'secret')).toThrow('rounds')
+})
+
+test('the rounds of all keys in a file count together', () => {
+  const { asn1 } = forge
+  const one = asn1.fromDer(withRounds(locked, 1_000_000).toString('latin1'))
+  const both = asn1.create(asn1.Class.UNIVERSAL, asn1.Type.SEQUENCE, true, [one, one])
+  const der = Buffer.from(asn1.toDer(both).getBytes(), 'latin1')
+  expect(() => requireFewRounds(der)).toThrow('rounds')
 })
 
 test('a locked key that asks for too many rounds is refused before any of them is made', () => {

@@ -28,10 +28,7 @@ test.each(paths)('%j is refused as a name, whatever is to be done there', async 
   for (const attempt of attempts)
     await expect((async () => attempt())(), String(attempt)).rejects.toMatchObject({ failure: 'name' })
   await driver.close()
-  expect(readdirSync(folder.root, { recursive: true }).toSorted()).toEqual([
-    'to',
-    'to/a',
-    'victim',
-    'victim/kept',
-  ])
+  expect(new Set(readdirSync(folder.root, { recursive: true }))).toEqual(
+    new Set(['to', 'to/a', 'victim', 'victim/kept']),
+  )
 })

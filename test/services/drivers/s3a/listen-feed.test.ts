@@ -1,5 +1,6 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import { expect, test } from 'vitest'
+import { allow, createBounds, type StoreBounds } from '../../../../services/drivers/contract/bounds.ts'
 import type { DirtyFolder } from '../../../../services/drivers/feeds/dirty-folders.ts'
 import type { ChangeFeed } from '../../../../services/drivers/feeds/feed.ts'
 import { S3Driver } from '../../../../services/drivers/s3a/s3a.ts'
@@ -9,16 +10,20 @@ import { noPositions } from '../../../support/feeds.ts'
 import { until } from '../../../support/until.ts'
 
 /** Stands for a service that lets clients listen to a bucket, as MinIO's documentation and code have it; gone with the scope. */
-async function startListenDouble(answer: (request: IncomingMessage, response: ServerResponse) => void) {
+async function startListenDouble(
+  answer: (request: IncomingMessage, response: ServerResponse) => void,
+  bounds?: StoreBounds,
+) {
   const server = createServer(answer)
   const { port, [Symbol.asyncDispose]: dispose } = await listenOnLoopback(server)
-  const driver = new S3Driver({
+  const options = {
     bucketName: 'data',
     endpoint: `http://127.0.0.1:${port}`,
     accessKey: 'key',
     secretKey: 'secret',
     bucketNotifications: true,
-  })
+  }
+  const driver = new S3Driver(options, bounds)
   const told: DirtyFolder[] = []
   const ends: Error[] = []
   const feed = (await driver.changes!.feed(Buffer.from('in'))) as ChangeFeed
@@ -126,4 +131,19 @@ test('it goes with no queue and no topic', () => {
   const open = (more: object) => () => new S3Driver({ ...options, bucketNotifications: true, ...more })
   expect(open({ sqsQueue: 'queue', sqsEndpoint: 'http://sqs.example' })).toThrow(/is given besides sqsQueue/)
   expect(open({ bootstrapServers: 'kafka.example:9092', topic: 't' })).toThrow(/besides bootstrapServers/)
+})
+
+test('a bucket where no store may be any more is not listened to any longer', async () => {
+  const allowed = { roots: undefined, hosts: ['127.0.0.1'] }
+  const bounds = createBounds([], allowed)
+  let more: ServerResponse | undefined
+  await using double = await startListenDouble((_, response) => {
+    more = stream(response)
+    more.write('{"Records":null}\n')
+  }, bounds)
+  await double.open()
+  allow(bounds, { ...allowed, hosts: [] })
+  more!.write('{"Records":null}\n')
+  await until('it has ended', () => double.ends.length > 0)
+  await expect(double.open()).rejects.toThrow('storeHosts')
 })
