@@ -28,7 +28,7 @@ test.each(paths)('%j is refused as a name, whatever is to be done there', async 
   for (const attempt of attempts)
     await expect((async () => attempt())(), String(attempt)).rejects.toMatchObject({ failure: 'name' })
   await driver.close()
-  expect(new Set(readdirSync(folder.root, { recursive: true }))).toEqual(
+  expect(new Set(readdirSync(folder.root, { recursive: true, encoding: 'utf8' }))).toEqual(
     new Set(['to', 'to/a', 'victim', 'victim/kept']),
   )
 })
