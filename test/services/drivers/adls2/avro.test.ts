@@ -107,6 +107,8 @@ test('any schema and value of the format is read as the library reads it', async
   } as const
   const type = Type.forSchema(schema as never)
   const read = readerOf(JSON.parse(JSON.stringify(schema)))
+  // The library takes this one for its own.
+  const mapKey = anyText.filter((text) => text !== '__proto__')
   const { tree } = fc.letrec((tie) => ({
     tree: fc.record({
       // The library writes no long at the very ends of what is exact.
@@ -115,7 +117,7 @@ test('any schema and value of the format is read as the library reads it', async
       text: fc.option(fc.oneof(anyText, fc.boolean())),
       kind: fc.constantFrom('X', 'Y'),
       other: fc.constantFrom('X', 'Y'),
-      below: fc.oneof({ maxDepth: 3 }, fc.constant({}), fc.dictionary(anyText, tie('tree'), { maxKeys: 2 })),
+      below: fc.oneof({ maxDepth: 3 }, fc.constant({}), fc.dictionary(mapKey, tie('tree'), { maxKeys: 2 })),
       f: fc.integer({ min: -100, max: 100 }),
     }),
   }))
