@@ -104,8 +104,6 @@ async function partitionsOf(
   { database, name, ...page }: NamePage & TableName,
   signal: AbortSignal,
 ): Promise<NamedPartition[]> {
-  const table = await catalog.table(database, name, signal)
-  const keys = table?.partitionKeys.map((key) => key.name) ?? []
   const names = pageOf(await catalog.partitionNames({ database, name }, signal), page)
   const named: NamedPartition[] = []
   for (let at = 0; at < names.length; at += partitionsAtOnce) {
@@ -117,7 +115,7 @@ async function partitionsOf(
       ]),
     )
     for (const its of batch) {
-      const found = byValues.get(valuesKey(valuesIn(its, keys)))
+      const found = byValues.get(valuesKey(valuesIn(its)))
       // Gone since its name was told.
       if (found === undefined) continue
       const { location } = found.storage
@@ -133,15 +131,15 @@ async function partitionsOf(
 
 const valuesKey = (values: readonly string[]): string => JSON.stringify(values)
 
-/** The values in a name such as `year=2026/month=11`, in which what paths cannot have is percent-encoded. */
-function valuesIn(name: string, keys: readonly string[]): string[] {
-  return name.split('/').map((piece, index) => {
-    const value = piece.slice((keys[index] ?? piece.split('=')[0]!).length + 1)
-    return value.replaceAll(/%([0-9A-Fa-f]{2})/g, (_, code: string) =>
-      String.fromCharCode(parseInt(code, 16)),
+/** The values in a name such as `year=2026/month=11`, in which what paths cannot have is percent-encoded, `=` and `/` as well. */
+const valuesIn = (name: string): string[] =>
+  name
+    .split('/')
+    .map((piece) =>
+      piece
+        .slice(piece.indexOf('=') + 1)
+        .replaceAll(/%([0-9A-Fa-f]{2})/g, (_, code: string) => String.fromCharCode(parseInt(code, 16))),
     )
-  })
-}
 
 const pageOf = (names: readonly string[], { like, after, limit }: NamePage): readonly string[] => {
   const isWanted = like === undefined ? () => true : matching(like)

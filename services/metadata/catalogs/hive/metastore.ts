@@ -63,6 +63,8 @@ export class Metastore {
       } catch (error) {
         if (!(error instanceof ThriftBroken) || error === signal.reason) throw failureOf(error, what, signal)
         failure = error
+        // What lay idle beside it was closed with it.
+        this.#closeIdle()
         this.#current = (this.#current + 1) % this.#addresses.length
       }
     }
@@ -112,6 +114,10 @@ export class Metastore {
 
   close(): void {
     this.#isClosed = true
+    this.#closeIdle()
+  }
+
+  #closeIdle(): void {
     for (const { connection } of this.#idle.splice(0)) connection.close()
   }
 }
