@@ -17,7 +17,7 @@ afterAll(() => platform[Symbol.asyncDispose]())
 const catalogId = 'endless'
 
 /** A server of the test's own that answers each call with a list of many structs with nothing in them. */
-async function endlessLists(count: number) {
+async function endlessListsDouble(count: number) {
   const server = createServer((socket) => {
     socket.on('error', () => undefined)
     socket.on('data', (asked) => {
@@ -42,7 +42,7 @@ async function endlessLists(count: number) {
 
 test('a server that answers with more than memory holds takes its thread and nothing else', async () => {
   await platform.call(settings.put, { storeHosts: [loopback] })
-  await using server = await endlessLists(30_000_000)
+  await using server = await endlessListsDouble(30_000_000)
   const metastoreUris = `thrift://127.0.0.1:${server.port}`
   await platform.call(metadataCatalogs['create-hive'], { catalogId, metastoreUris })
   const tables = platform.call(metadataCatalogs.tables, { catalogId, database: 'default' })

@@ -2,6 +2,7 @@ import type { StorePath } from '../contract/driver.ts'
 import { StoreError } from '../contract/store-error.ts'
 import type { DirtyFolder, Renamed } from '../feeds/dirty-folders.ts'
 import { DirtyFolders, renamedBelow } from '../feeds/dirty-folders.ts'
+import { problemOfPath } from '../paths/path-text.ts'
 import { field, type HdfsClient, type What } from './client.ts'
 
 /** What became of something between two snapshots of a folder; paths below that, as latin1, a character a byte. */
@@ -120,6 +121,9 @@ function differencesIn(list: unknown): Difference[] | undefined {
     const [type, path, to] = [field(one, 'type'), field(one, 'sourcePath'), field(one, 'targetPath')]
     if (!types.has(type) || typeof path !== 'string') return undefined
     const isMoved = type === 'RENAME' && typeof to === 'string'
+    // A cluster has no such paths, and a server may say what it likes.
+    if ([path, ...(isMoved ? [to] : [])].some((its) => problemOfPath(Buffer.from(its)) !== undefined))
+      return undefined
     found.push({ type: type as Difference['type'], path: bytesOf(path), ...(isMoved && { to: bytesOf(to) }) })
   }
   return found

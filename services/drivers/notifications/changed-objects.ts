@@ -1,5 +1,6 @@
 import { momentOf, monotonicMs } from '../../../broker/common/monotonic.ts'
 import { type DirtyFolder, DirtyFolders } from '../feeds/dirty-folders.ts'
+import { isName } from '../paths/path-text.ts'
 import type { Notice } from './message-queue.ts'
 
 /** An object that was written or removed, and when. */
@@ -12,8 +13,8 @@ export interface ChangedObject {
   readonly sinceMs: number
 }
 
-/** Names that no path can have: object stores allow them in keys. */
-const isName = (segment: string): boolean => !['', '.', '..'].includes(segment)
+/** Others no path can have: object stores allow them in keys. */
+const isUsable = (segment: string): boolean => isName(Buffer.from(segment, 'latin1'))
 
 /**
  * Where to look for what became of objects: under their names, and those of the folders that they are in, as those may have
@@ -29,7 +30,7 @@ export function foldersOf(root: string, objects: Iterable<ChangedObject>): Dirty
     if (!key.startsWith(above)) continue
     // A slash at the end marks a folder.
     const segments = key.slice(above.length).replace(/\/$/, '').split('/')
-    const usable = segments.findIndex((segment) => !isName(segment))
+    const usable = segments.findIndex((segment) => !isUsable(segment))
     const names = usable === -1 ? segments : segments.slice(0, usable)
     for (const [index, name] of names.entries())
       dirty.addName(names.slice(0, index).join('/'), name, isTree && index === segments.length - 1, sinceMs)

@@ -4,7 +4,7 @@ import { expect, test } from 'vitest'
 import { deepItem } from '../../../services/engine/items/item-decode.ts'
 import { startRegion } from '../../../services/engine/items/items.ts'
 import { Mover } from '../../../services/engine/mover.ts'
-import { type ListedFile, startHostileHdfs } from '../../support/hostile-hdfs.ts'
+import { type ListedFile, startHostileHdfsDouble } from '../../support/hostile-hdfs-double.ts'
 import { createFolder } from '../../support/migrations.ts'
 import { testLog } from '../../support/platform.ts'
 import { drive } from './drive.ts'
@@ -39,7 +39,7 @@ const ways = ['scan', 'deep scan', 'comparison', 'deep comparison'] as const
 
 for (const [what, listing] of listings)
   test.each(ways)(`${what}: a %s writes nothing outside of the target, and tells of each`, async (way) => {
-    await using source = await startHostileHdfs(listing)
+    await using source = await startHostileHdfsDouble(listing)
     using folder = createFolder('to', 'victim')
     mkdirSync(join(folder.to, 'm'))
     writeFileSync(join(folder.victim, 'kept.txt'), 'precious')

@@ -1,10 +1,12 @@
 import { expect, test } from 'vitest'
+import { HdfsClient } from '../../../../services/drivers/hdfs/client.ts'
 import { HdfsDriver } from '../../../../services/drivers/hdfs/hdfs.ts'
-import { startHostileHdfs } from '../../../support/hostile-hdfs.ts'
+import { Snapshots } from '../../../../services/drivers/hdfs/snapshots.ts'
+import { startHostileHdfsDouble } from '../../../support/hostile-hdfs-double.ts'
 
 test('small reads of answers without a length have the bytes that came, and nothing else', async () => {
   const content = 'x'.repeat(1_000)
-  await using server = await startHostileHdfs(() => [], content)
+  await using server = await startHostileHdfsDouble(() => [], content)
   const driver = new HdfsDriver(server.options)
   for (let round = 0; round < 50; round++) {
     // What else the pool of small buffers has in it.
@@ -18,7 +20,7 @@ test('small reads of answers without a length have the bytes that came, and noth
 
 test('names that no path can have are listed as neither files nor folders', async () => {
   const names = ['a', '..', '../b', 'c/d', '']
-  await using server = await startHostileHdfs(() =>
+  await using server = await startHostileHdfsDouble(() =>
     names.map((pathSuffix) => ({ pathSuffix, type: 'DIRECTORY' })),
   )
   const driver = new HdfsDriver(server.options)
@@ -35,4 +37,26 @@ test('names that no path can have are listed as neither files nor folders', asyn
     ]),
   )
   await driver.close()
+})
+
+test.each([
+  { type: 'CREATE', sourcePath: '../planted' },
+  { type: 'RENAME', sourcePath: 'a', targetPath: 'b/../../planted' },
+  { type: 'MODIFY', sourcePath: '/etc' },
+])('a difference of snapshots with a path that none has is not taken: %j', async (difference) => {
+  await using server = await startHostileHdfsDouble(() => [], 'abc', [difference])
+  const [, host = '', port] = /^webhdfs:\/\/([^:]+):(\d+)$/.exec(server.options.defaultFS) ?? []
+  const limits = {
+    connectTimeoutMs: 1_000,
+    idleTimeoutMs: 1_000,
+    connections: 1,
+    retries: 0,
+    minBackoffMs: 1,
+    maxBackoffMs: 1,
+  }
+  const endpoint = { secure: false, host, port: Number(port) }
+  const client = new HdfsClient([endpoint], { parameters: { 'user.name': 'ada' } }, limits)
+  const snapshots = new Snapshots(client, Buffer.from('lake'), () => () => 'compare')
+  await expect(snapshots.differences('one', 'other')).rejects.toMatchObject({ failure: 'unreachable' })
+  await client.close()
 })

@@ -12,8 +12,13 @@ export interface ListedFile {
  * A server of WebHDFS's protocol that lists what no cluster lists; gone with the scope. All files have `content`, sent
  * piece by piece without its length.
  * @param listing of a folder, by its path without a slash at its beginning
+ * @param diffList differences of any two snapshots
  */
-export async function startHostileHdfs(listing: (folder: string) => readonly ListedFile[], content = 'abc') {
+export async function startHostileHdfsDouble(
+  listing: (folder: string) => readonly ListedFile[],
+  content = 'abc',
+  diffList: readonly object[] = [],
+) {
   const status = ({ pathSuffix, type, permission = '755' }: ListedFile) => ({
     pathSuffix,
     type,
@@ -39,7 +44,8 @@ export async function startHostileHdfs(listing: (folder: string) => readonly Lis
     else if (op.startsWith('LISTSTATUS')) {
       const FileStatus = listing(decodeURIComponent(path)).map(status)
       json({ DirectoryListing: { partialListing: { FileStatuses: { FileStatus } }, remainingEntries: 0 } })
-    } else json({ RemoteException: { exception: 'FileNotFoundException', message: path } }, 404)
+    } else if (op === 'GETSNAPSHOTDIFF') json({ SnapshotDiffReport: { diffList } })
+    else json({ RemoteException: { exception: 'FileNotFoundException', message: path } }, 404)
   })
   const listening = await listenOnLoopback(server)
   return {
