@@ -77,7 +77,9 @@ function coerceScalar({ type, enum: members, const: only }: JsonSchema, text: st
 }
 
 function coerceArray({ items = {} }: JsonSchema, text: FieldText, fits: Fits): unknown {
-  const json = typeof text === 'string' && text.startsWith('[') ? parse(text) : undefined
+  // The command line repeats flags: one alone comes as a list of one, of which the JSON of a list may be an item.
+  const whole = typeof text !== 'string' && text.length === 1 && items.type !== 'array' ? text[0] : text
+  const json = typeof whole === 'string' && whole.startsWith('[') ? parse(whole) : undefined
   if (Array.isArray(json)) return json
   return textsOf(items, text, fits).map((item) => coerceField(items, item, fits))
 }

@@ -1,7 +1,7 @@
 import { type TObject, type TProperties, type TSchema, Type } from 'typebox'
 import { type Definition, resource } from '../kit/contract.ts'
 import {
-  Count,
+  EpochMillis,
   list,
   maxPathLength,
   maxTextLength,
@@ -249,7 +249,7 @@ export const metadataCatalogs = resource('metadata-catalogs', {
       strict({
         name: Text('Name, such as year=2026/month=11'),
         location: Type.Optional(Type.String({ maxLength: maxPathLength, description: 'URI of its folder' })),
-        createdSeconds: Count('When it was made, in seconds since 1970; 0 where that is not known'),
+        createdMs: Type.Optional(EpochMillis('When it was made, in milliseconds since 1970')),
       }),
     ),
     ...question,

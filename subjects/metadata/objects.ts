@@ -1,6 +1,6 @@
 import { Type } from 'typebox'
 import { form } from '../kit/forms.ts'
-import { Count, list, model, strict } from '../kit/schemas.ts'
+import { EpochMillis, list, model, strict } from '../kit/schemas.ts'
 
 /*
  * What a catalog holds, whichever it is. Names are Hive's, which all other catalogs have a word for. What is not there is
@@ -39,7 +39,7 @@ const Owner = strict({
   ),
 })
 
-const created = Count('When it was made, in seconds since 1970; 0 where that is not known')
+const created = Type.Optional(EpochMillis('When it was made, in milliseconds since 1970'))
 
 /** How and where data are kept. */
 const Storage = strict({
@@ -99,7 +99,7 @@ export const Table = model('MetadataTable', {
       }),
     }),
   ),
-  createdSeconds: created,
+  createdMs: created,
 })
 export type Table = Type.Static<typeof Table>
 
@@ -115,7 +115,7 @@ export const Partition = model('MetadataPartition', {
   columns: list(Column, maxColumns),
   storage: Storage,
   parameters: Parameters('Parameters'),
-  createdSeconds: created,
+  createdMs: created,
 })
 export type Partition = Type.Static<typeof Partition>
 

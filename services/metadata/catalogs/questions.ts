@@ -42,7 +42,7 @@ export interface CatalogQuestions {
 export interface NamedPartition {
   readonly name: string
   readonly location?: string
-  readonly createdSeconds: number
+  readonly createdMs?: number
 }
 
 export type QuestionKind = keyof CatalogQuestions
@@ -118,11 +118,12 @@ async function partitionsOf(
       const found = byValues.get(valuesKey(valuesIn(its)))
       // Gone since its name was told.
       if (found === undefined) continue
-      const { location } = found.storage
+      const { createdMs, storage } = found
+      const { location } = storage
       named.push({
         name: its,
         ...(location !== undefined && { location }),
-        createdSeconds: found.createdSeconds,
+        ...(createdMs !== undefined && { createdMs }),
       })
     }
   }

@@ -145,7 +145,7 @@ for (const release of Object.keys(metastoreReleases) as MetastoreRelease[]) {
         },
         parameters: { EXTERNAL: 'TRUE', comment: 'Orders' },
       })
-      expect(table!.createdSeconds).toBeGreaterThan(1.7e9)
+      expect(table!.createdMs).toBeGreaterThan(1.7e12)
       expect(table).not.toHaveProperty('view')
       const tables = await catalog.tables('default', never)
       expect(tables).toContainEqual({ name: 'orders', type: 'EXTERNAL_TABLE', comment: 'Orders' })

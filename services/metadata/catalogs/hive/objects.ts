@@ -47,7 +47,7 @@ export function tableOf(hive: Value<typeof idl.Table>): Table {
     storage: storageOf(sd),
     parameters: parametersOf(hive.parameters),
     ...(view.originalText !== '' && { view }),
-    createdSeconds: createTime,
+    ...createdAt(createTime),
   }
 }
 
@@ -58,7 +58,7 @@ export function partitionOf(hive: Value<typeof idl.Partition>): Partition {
     columns: columnsOf(sd.cols),
     storage: storageOf(sd),
     parameters: parametersOf(hive.parameters),
-    createdSeconds: createTime,
+    ...createdAt(createTime),
   }
 }
 
@@ -110,6 +110,9 @@ function parametersOf(parameters: ReadonlyMap<string, string> = new Map()): Para
   const sorted = [...parameters].toSorted(([one], [other]) => (one < other ? -1 : 1))
   return Object.fromEntries(sorted)
 }
+
+/** @param seconds since 1970; 0 where the server does not know */
+const createdAt = (seconds: number) => (seconds > 0 ? { createdMs: seconds * 1_000 } : {})
 
 /** What servers leave empty is not there. */
 const given = <N extends string>(name: N, value: string | undefined) =>
