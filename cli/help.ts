@@ -63,14 +63,21 @@ export function usageOf(shape: Shape): string {
   return [...args, ...flags, '[options]'].join(' ')
 }
 
-/** The contract's own example; without one, the least that the command takes. */
-export function exampleOf({ resource, verb, cli }: Contract, shape: Shape): string {
-  if (cli?.example !== undefined) return cli.example
+/**
+ * The contract's own example; without one, the least that the command takes.
+ * @param words by which it is called, where those are not resource and verb
+ */
+export function exampleOf(
+  { resource, verb, cli }: Contract,
+  shape: Shape,
+  words?: readonly string[],
+): string {
+  if (words === undefined && cli?.example !== undefined) return cli.example
   const args = shape.args.filter(({ required }) => required).map(({ flag }) => `my-${flag.split('-')[0]}`)
   const flags = shape.flags
     .filter(({ required }) => required)
     .map((field) => `${typed(shape, field)} ${quoted(field)}`)
-  return [product, resource, verb, ...args, ...flags].join(' ')
+  return [product, ...(words ?? [resource, verb]), ...args, ...flags].join(' ')
 }
 
 const quoted = ({ kind, schema, choices, flag }: Field): string =>

@@ -7,6 +7,7 @@ import { callContract } from './commands/call-contract.ts'
 import type { Context } from './context.ts'
 import { addContractCommand, type RunContract, Switch } from './commands/contract-command.ts'
 import { addHandWritten } from './commands/hand-written.ts'
+import { addHive } from './commands/hive.ts'
 import { closingText, examplesText } from './help.ts'
 
 /** What a newcomer does first, in this order. */
@@ -50,7 +51,9 @@ export function createProgram(context: Context): Command {
   program.commandsGroup('Commands:')
   addHandWritten(program, context)
   program.commandsGroup('Resources:')
-  addContracts(program, contracts, callContract(context))
+  const run = callContract(context)
+  addContracts(program, contracts, run)
+  addHive(program, run)
   return program
 }
 

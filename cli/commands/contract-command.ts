@@ -21,15 +21,27 @@ export type RunContract = (
   command: Command,
 ) => Promise<void>
 
-/** Adds the command of a contract, `<resource> <verb>`, below that of its resource. */
-export function addContractCommand(parent: Command, contract: Contract, run: RunContract): Command {
-  const shape = shapeOf(contract)
+/** How a command is called, where that is not by resource and verb of its contract. */
+export interface OtherWords {
+  /** All after the program's name. */
+  readonly words: readonly string[]
+  readonly shape: Shape
+}
+
+/** Adds the command of a contract, `<resource> <verb>`, below that of its resource, or the last of other words. */
+export function addContractCommand(
+  parent: Command,
+  contract: Contract,
+  run: RunContract,
+  other?: OtherWords,
+): Command {
+  const shape = other?.shape ?? shapeOf(contract)
   const command = parent
-    .command(contract.verb)
+    .command(other?.words.at(-1) ?? contract.verb)
     .summary(contract.summary)
     .description(descriptionOf(contract))
     .usage(usageOf(shape))
-    .addHelpText('after', examplesText([exampleOf(contract, shape)]))
+    .addHelpText('after', examplesText([exampleOf(contract, shape, other?.words)]))
   for (const field of shape.args) command.addArgument(argumentOf(field))
   const options = new Map(shape.flags.map((field) => [field, optionOf(field)]))
   for (const [field, option] of options) {

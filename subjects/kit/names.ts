@@ -24,6 +24,7 @@ export const commandNames = [
   'logout',
   'completion',
   'complete',
+  'hive',
   'help',
 ] as const
 

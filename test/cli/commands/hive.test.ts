@@ -1,0 +1,92 @@
+import { Command } from 'commander'
+import { expect, test } from 'vitest'
+import { addHive } from '../../../cli/commands/hive.ts'
+import { inputOf } from '../../../cli/output/values.ts'
+import type { Contract } from '../../../subjects/kit/contract.ts'
+import { metadataCatalogs } from '../../../subjects/metadata/catalogs.ts'
+import { gantry } from '../support.ts'
+
+const sources = {
+  cwd: '.',
+  terminal: { err: () => undefined },
+  readStdin: () => Promise.reject(new Error('nobody asked for stdin')),
+}
+
+/** What a command line after `gantry` calls. */
+async function callOf(line: string): Promise<{ contract: Contract; input: object }> {
+  let read: { contract: Contract; input: object } | undefined
+  const program = new Command().exitOverride()
+  addHive(program, async (contract, shape, given) => {
+    read = { contract, input: await inputOf(contract, shape, given, sources) }
+  })
+  await program.parseAsync(line.split(' '), { from: 'user' })
+  return read ?? expect.fail('no command ran')
+}
+
+const catalogId = 'warehouse'
+const metastoreUris = 'thrift://metastore.example:9083'
+const orders = { catalogId, database: 'sales', table: 'orders' }
+
+test.each([
+  [
+    `hive agent add hive --name warehouse --metastore-uris ${metastoreUris} --user ada --ssl`,
+    metadataCatalogs['create-hive'],
+    { catalogId, metastoreUris, user: 'ada', ssl: true },
+  ],
+  [
+    'hive agent configure hive --name warehouse --no-framed',
+    metadataCatalogs['update-hive'],
+    { catalogId, framed: false },
+  ],
+  ['hive agent check --name warehouse', metadataCatalogs['check-stored'], { catalogId }],
+  ['hive agent delete --name warehouse', metadataCatalogs.delete, { catalogId }],
+  ['hive agent list', metadataCatalogs.list, {}],
+  ['hive agent show --name warehouse', metadataCatalogs.get, { catalogId }],
+  ['hive agent types', metadataCatalogs.kinds, {}],
+  [
+    'hive show database --agent-name warehouse --database sales',
+    metadataCatalogs.database,
+    { catalogId, database: 'sales' },
+  ],
+  [
+    'hive show databases --agent-name warehouse --like s*',
+    metadataCatalogs.databases,
+    { catalogId, like: 's*' },
+  ],
+  [
+    'hive show tables --agent-name warehouse --database sales --like o*|r*',
+    metadataCatalogs.tables,
+    { catalogId, database: 'sales', like: 'o*|r*' },
+  ],
+  ['hive show table --agent-name warehouse --database sales --table orders', metadataCatalogs.table, orders],
+  [
+    'hive show partitions --agent-name warehouse --database sales --table orders',
+    metadataCatalogs.partitions,
+    orders,
+  ],
+])('gantry %s', async (line, contract, input) => {
+  expect(await callOf(line)).toEqual({ contract, input })
+})
+
+test('help leads from the group to each command', async () => {
+  const pages = [
+    [['hive'], ['agent', 'show']],
+    [
+      ['hive', 'agent'],
+      ['add', 'configure', 'check', 'delete', 'list', 'show', 'types'],
+    ],
+    [['hive', 'agent', 'add'], ['hive']],
+    [
+      ['hive', 'show'],
+      ['database', 'databases', 'partitions', 'table', 'tables'],
+    ],
+  ] as const
+  for (const [words, below] of pages) {
+    const { code, out } = await gantry([...words, '--help'])
+    expect(code).toBe(0)
+    for (const word of below) expect(out, words.join(' ')).toMatch(new RegExp(`^  ${word} `, 'm'))
+  }
+  const { out } = await gantry(['hive', 'show', 'tables', '--help'])
+  expect(out).toContain('Usage: gantry hive show tables --agent-name <name> --database <database> [options]')
+  expect(out).toContain('$ gantry hive show tables --agent-name')
+})
