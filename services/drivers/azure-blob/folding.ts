@@ -71,25 +71,22 @@ export class Folding {
     if (isFolderMarker(metadata)) return this.#folder(name, attributes)
     // An empty blob `folder/` is how some tools mark a folder: this folder itself.
     if (name === '' && sizeBytes === 0) return undefined
-    return isName(Buffer.from(name))
+    const bytes = Buffer.from(name)
+    return isName(bytes)
       ? {
-          name: Buffer.from(name),
+          name: bytes,
           type: 'file',
           sizeBytes,
           ...attributes,
           ...(md5 !== '' && { digests: { md5 } }),
         }
-      : { name: Buffer.from(name), type: 'other', sizeBytes: 0, ...attributes }
+      : { name: bytes, type: 'other', sizeBytes: 0, ...attributes }
   }
 
   #folder(name: string, attributes: FileAttributes & StoreTimes = {}): Entry | undefined {
     if (this.#folders.has(name)) return undefined
     this.#folders.add(name)
-    return {
-      name: Buffer.from(name),
-      type: isName(Buffer.from(name)) ? 'folder' : 'other',
-      sizeBytes: 0,
-      ...attributes,
-    }
+    const bytes = Buffer.from(name)
+    return { name: bytes, type: isName(bytes) ? 'folder' : 'other', sizeBytes: 0, ...attributes }
   }
 }

@@ -175,26 +175,25 @@ export class GcsDriver extends BucketDriver<GcsObject> implements Driver {
     const entries: Entry[] = []
     const markers = new Map<string, GcsObject>()
     for (const object of objects) {
-      const name = object.key.slice(prefix.length)
+      const name = Buffer.from(object.key.slice(prefix.length))
       // The marker of the folder itself.
-      if (name === '' && object.sizeBytes === 0) continue
-      if (name.endsWith('/')) markers.set(object.key, object)
-      else if (!isName(Buffer.from(name)))
-        entries.push({ name: Buffer.from(name), type: 'other', sizeBytes: 0 })
+      if (name.length === 0 && object.sizeBytes === 0) continue
+      if (name.length > 0 && object.key.endsWith('/')) markers.set(object.key, object)
+      else if (!isName(name)) entries.push({ name, type: 'other', sizeBytes: 0 })
       else {
         const { sizeBytes, attributes, times, digests } = object
         const its = { ...attributes, ...times, ...(digests && { digests }) }
-        entries.push({ name: Buffer.from(name), type: 'file', sizeBytes, ...its })
+        entries.push({ name, type: 'file', sizeBytes, ...its })
       }
     }
     for (const [index, one] of prefixes.entries()) {
-      const name = one.slice(prefix.length, -1)
+      const name = Buffer.from(one.slice(prefix.length, -1))
       // Between two pages a marker may be on the other one.
       const isAtEnd = (index === 0 && goesOn) || (index === prefixes.length - 1 && nextToken !== '')
       const marker = markers.get(one) ?? (isAtEnd ? await this.#bucket.properties(one, what) : undefined)
       const attributes = marker && markerAttributes(marker)
-      const type = isName(Buffer.from(name)) ? 'folder' : 'other'
-      entries.push({ name: Buffer.from(name), type, sizeBytes: 0, ...attributes })
+      const type = isName(name) ? 'folder' : 'other'
+      entries.push({ name, type, sizeBytes: 0, ...attributes })
     }
     return entries
   }

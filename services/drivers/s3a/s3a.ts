@@ -219,27 +219,23 @@ export class S3Driver extends BucketDriver<S3Object> implements Driver {
   #entriesOf({ objects, prefixes }: ListPage, prefix: string): Entry[] {
     const entries: Entry[] = []
     for (const object of objects) {
-      const name = object.key.slice(prefix.length)
+      const name = Buffer.from(object.key.slice(prefix.length))
       // The marker of the folder itself.
-      if (name === '' && object.sizeBytes === 0) continue
+      if (name.length === 0 && object.sizeBytes === 0) continue
       entries.push(
-        isName(Buffer.from(name))
+        isName(name)
           ? {
               ...timesOf(object.lastModified, this.#bucket.aheadMs),
-              name: Buffer.from(name),
+              name,
               type: 'file',
               sizeBytes: object.sizeBytes,
             }
-          : { name: Buffer.from(name), type: 'other', sizeBytes: 0 },
+          : { name, type: 'other', sizeBytes: 0 },
       )
     }
     for (const one of prefixes) {
-      const name = one.slice(prefix.length, -1)
-      entries.push({
-        name: Buffer.from(name),
-        type: isName(Buffer.from(name)) ? 'folder' : 'other',
-        sizeBytes: 0,
-      })
+      const name = Buffer.from(one.slice(prefix.length, -1))
+      entries.push({ name, type: isName(name) ? 'folder' : 'other', sizeBytes: 0 })
     }
     return entries
   }
