@@ -44,6 +44,12 @@ test('keys and P12 files as they are made ask for few rounds', () => {
   expect(readP12(p12.toString('base64'), 'secret').privateKey).toContain('PRIVATE KEY')
 })
 
+test('a P12 file is read once, however often a filesystem is opened, and not with another password', () => {
+  const base64 = p12.toString('base64')
+  expect(readP12(base64, 'secret')).toBe(readP12(base64, 'secret'))
+  expect(() => readP12(base64, 'another')).toThrow('password')
+})
+
 test('a P12 file that asks for a thousand million rounds is refused at once', () => {
   const der = withRounds(p12, 1_000_000_000)
   expect(() => readP12(der.toString('base64'), 'secret')).toThrow('rounds')
