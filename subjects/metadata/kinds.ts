@@ -1,6 +1,23 @@
 import { Type } from 'typebox'
 import { form, portPattern } from '../kit/forms.ts'
-import { strict } from '../kit/schemas.ts'
+import { Name, strict } from '../kit/schemas.ts'
+
+/** Where the data of a catalog's tables are: exactly one of these. Each kind has them beside its own. */
+const placeOfData = {
+  fileSystemId: Type.Optional(
+    Name('Name of the filesystem that holds the data: locations change with its root and the path mappings'),
+  ),
+  defaultFsOverride: Type.Optional(
+    Type.String({
+      maxLength: 1_000,
+      ...form(
+        '^[a-z][a-z0-9+.-]*://[^\\s?#]*$',
+        'a URI with a scheme, such as s3a://bucket or abfss://container@account.dfs.core.windows.net',
+      ),
+      description: 'What locations begin with, in place of a filesystem',
+    }),
+  ),
+}
 
 /** Kinds of catalogs that hold metadata, each with its options; routes, commands and forms come from them. */
 export const catalogKinds = {
@@ -9,6 +26,7 @@ export const catalogKinds = {
     summary: 'a Hive metastore',
     example: '--metastore-uris thrift://metastore.example:9083 --user hive',
     options: {
+      ...placeOfData,
       metastoreUris: Type.String({
         maxLength: 1_000,
         ...form(

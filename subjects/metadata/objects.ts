@@ -119,6 +119,72 @@ export const Partition = model('MetadataPartition', {
 })
 export type Partition = Type.Static<typeof Partition>
 
+export const CatalogFunction = model('MetadataFunction', {
+  database: Raw('Name of its database'),
+  name: Raw('Name'),
+  className: Raw('Class that does the work'),
+  owner: Type.Optional(Owner),
+  resources: list(
+    strict({
+      type: Type.Enum(['jar', 'file', 'archive'], { description: 'What it is' }),
+      uri: Raw('Where it is'),
+    }),
+    maxColumns,
+  ),
+  createdMs: created,
+})
+export type CatalogFunction = Type.Static<typeof CatalogFunction>
+
+/** What holds for each constraint: who sees to it. */
+const trust = {
+  name: Raw('Name'),
+  enabled: Type.Boolean({ description: 'Whether rows are held to it as they are written' }),
+  validated: Type.Boolean({ description: 'Whether the rows that were there before were held to it' }),
+  rely: Type.Boolean({ description: 'Whether queries may be planned by it' }),
+}
+
+export const Constraints = model('MetadataConstraints', {
+  primaryKey: Type.Optional(strict({ ...trust, columns: Names('Its columns, in order') })),
+  foreignKeys: list(
+    strict({
+      ...trust,
+      columns: Names('Its columns, in order'),
+      references: strict({
+        database: Raw('Database of the other table'),
+        table: Raw('The other table'),
+        columns: Names('Columns there, in the same order'),
+        primaryKey: optional('Name of the primary key there'),
+      }),
+    }),
+    maxColumns,
+  ),
+  unique: list(strict({ ...trust, columns: Names('Its columns, in order') }), maxColumns),
+  notNull: list(strict({ ...trust, column: Raw('Its column') }), maxColumns),
+  defaults: list(strict({ ...trust, column: Raw('Its column'), value: Raw('An expression') }), maxColumns),
+  checks: list(
+    strict({ ...trust, column: optional('Its column'), expression: Raw('An expression') }),
+    maxColumns,
+  ),
+})
+export type Constraints = Type.Static<typeof Constraints>
+
+export const TableStatistics = model('MetadataStatistics', {
+  /** Statistics are the catalog's own for each type, and are passed on as they are. */
+  columns: list(
+    strict({
+      column: Raw('Name'),
+      type: Raw('As of the column'),
+      statistics: Type.Record(Type.String({ maxLength: 100 }), Raw('Value; bytes in base64'), {
+        maxProperties: 100,
+        description:
+          'By the words of Hive: kind (boolean, long, double, string, binary, decimal, date, timestamp), numNulls, numDVs, lowValue, highValue, avgColLen, maxColLen, numTrues, numFalses, bitVectors',
+      }),
+    }),
+    maxColumns,
+  ),
+})
+export type TableStatistics = Type.Static<typeof TableStatistics>
+
 export type Column = Type.Static<typeof Column>
 export type Owner = Type.Static<typeof Owner>
 export type Storage = Type.Static<typeof Storage>

@@ -1,4 +1,12 @@
-import type { Database, Partition, Table, TableSummary } from '../../../../subjects/metadata/objects.ts'
+import type {
+  CatalogFunction,
+  Constraints,
+  Database,
+  Partition,
+  Table,
+  TableStatistics,
+  TableSummary,
+} from '../../../../subjects/metadata/objects.ts'
 
 /*
  * The interface between metadata migrations and a catalog, as that of stores is (`services/drivers/contract`): whoever uses
@@ -41,7 +49,118 @@ export interface Catalog {
    */
   partitions(table: TableName, names: readonly string[], signal: AbortSignal): Promise<readonly Partition[]>
 
+  /** Of what it can hold beyond databases, tables and partitions: absent where it knows nothing of the kind. */
+  readonly functions?: Functions
+  readonly constraints?: TableConstraints
+  readonly statistics?: ColumnStatistics
+
+  /** What has changed in it; absent where it does not say. */
+  readonly feed?: CatalogFeed
+
+  /** Absent where it can only be read. */
+  readonly writer?: CatalogWriter
+
   close(): void
+}
+
+/** What functions there are in a database. */
+export interface Functions {
+  /** All of them, in the order of their names. Throws `gone`. */
+  list(database: string, signal: AbortSignal): Promise<readonly CatalogFunction[]>
+}
+
+/** What is promised of the rows of a table. */
+export interface TableConstraints {
+  of(table: TableName, signal: AbortSignal): Promise<Constraints>
+}
+
+export interface ColumnStatistics {
+  /** Of the table as a whole; undefined where there are none. */
+  ofTable(table: TableName, signal: AbortSignal): Promise<TableStatistics | undefined>
+}
+
+/** Tells which objects have changed. It may tell of more than have, and of one more than once; whoever hears looks at them. */
+export interface CatalogFeed {
+  /** After what has happened until now; undefined where the catalog keeps no account of it. */
+  position(signal: AbortSignal): Promise<string | undefined>
+  /**
+   * What has happened after a position, in order. Throws `gone` where the catalog does not know any more all that
+   * has happened since.
+   * @param limit events that are told at most
+   */
+  changes(after: string, limit: number, signal: AbortSignal): Promise<CatalogChanges>
+}
+
+export interface CatalogChanges {
+  readonly changes: readonly CatalogChange[]
+  /** After the last of them: where the next question goes on. */
+  readonly position: string
+  /** Events that are known to be there after it. */
+  readonly behind: number
+}
+
+/** An object that may have changed, been made or be gone. Without a table: the database itself. */
+export interface CatalogChange {
+  readonly database: string
+  readonly table?: string
+  /** Names of the partitions; absent for the table itself, with all of its partitions where it was made, renamed or dropped. */
+  readonly partitions?: readonly string[]
+  /** Whether functions of the database have changed. */
+  readonly functions?: true
+  /** When that happened, in milliseconds since 1970. */
+  readonly atMs: number
+}
+
+/**
+ * What can be written. Nothing of it touches files: what is dropped leaves its data where they are, also of managed tables.
+ * An object that is made and is there already, or that is changed and is not there, throws `changed`: somebody else was
+ * faster, and who calls looks again.
+ */
+export interface CatalogWriter {
+  /**
+   * Why it can never hold a table by its own rules, such as a kind that it has no word for; undefined when it can.
+   * Asks nobody.
+   */
+  refuses(table: Table): string | undefined
+
+  createDatabase(database: Database, signal: AbortSignal): Promise<void>
+  alterDatabase(database: Database, signal: AbortSignal): Promise<void>
+  /** One with tables in it throws `changed`. */
+  dropDatabase(name: string, signal: AbortSignal): Promise<void>
+
+  /** With all but its partitions. */
+  createTable(table: Table, signal: AbortSignal): Promise<void>
+  /** All but its partitions, which stay. */
+  alterTable(table: Table, signal: AbortSignal): Promise<void>
+  /** With its partitions. */
+  dropTable(table: TableName, signal: AbortSignal): Promise<void>
+
+  /** Those that are there already stay as they are. @param partitions up to `partitionsAtOnce` of them */
+  addPartitions(table: TableName, partitions: readonly Partition[], signal: AbortSignal): Promise<void>
+  /** @param partitions up to `partitionsAtOnce` of them */
+  alterPartitions(table: TableName, partitions: readonly Partition[], signal: AbortSignal): Promise<void>
+  /** Those that are not there are no matter. @param names up to `partitionsAtOnce` of them */
+  dropPartitions(table: TableName, names: readonly string[], signal: AbortSignal): Promise<void>
+
+  /** Absent where it holds none. */
+  readonly functions?: {
+    create(made: CatalogFunction, signal: AbortSignal): Promise<void>
+    alter(made: CatalogFunction, signal: AbortSignal): Promise<void>
+    drop(database: string, name: string, signal: AbortSignal): Promise<void>
+  }
+  readonly constraints?: {
+    add(table: TableName, constraints: Constraints, signal: AbortSignal): Promise<void>
+    drop(table: TableName, name: string, signal: AbortSignal): Promise<void>
+  }
+  readonly statistics?: {
+    put(table: TableName, statistics: TableStatistics, signal: AbortSignal): Promise<void>
+  }
+
+  /**
+   * Whether a parameter of a database, table or partition is the catalog's own account of what it has done, such as when
+   * a table was last changed: it says nothing about the object, is not migrated and not compared.
+   */
+  isOwnParameter(name: string): boolean
 }
 
 export interface TableName {
