@@ -88,11 +88,7 @@ export class Locations {
     const { to } = this.#rules
     const homePlace = home === undefined ? undefined : placeOf(home)
     const from =
-      this.#rules.from.length > 0
-        ? this.#from
-        : homePlace === undefined
-          ? []
-          : [{ ...homePlace, path: '' }]
+      this.#rules.from.length > 0 ? this.#from : homePlace === undefined ? [] : [{ ...homePlace, path: '' }]
     return new Rewriting((uri) => {
       const path = to === undefined ? undefined : this.#pathIn(uri, from)
       return path === undefined ? undefined : joined(to!, this.#mapped(path))
