@@ -1,6 +1,4 @@
 import { isDeepStrictEqual } from 'node:util'
-import { shortened } from '../../../../subjects/kit/shortened.ts'
-import { maxTextLength } from '../../../../subjects/kit/schemas.ts'
 import type { Database, Table } from '../../../../subjects/metadata/objects.ts'
 import { StoreError, storeError } from '../../../drivers/contract/store-error.ts'
 import type { Difference } from './differences.ts'
@@ -72,7 +70,7 @@ export async function settle<T extends Database | Table>(
 export function failureOf(error: unknown): Failure {
   const failed = storeError(error)
   if (isOfAll(failed)) throw failed
-  return { failureClass: failed.failure, message: shortened(failed.message, maxTextLength) }
+  return { failureClass: failed.failure, message: failed.message }
 }
 
 /** Whether no other object would fare better. */
