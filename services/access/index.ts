@@ -37,9 +37,10 @@ import { authoriser } from './authorise.ts'
 import { rbacHandlers } from './check.ts'
 import { KeyEnds } from './keys/ends.ts'
 import { agentKeyHandlers, keyHandlers } from './keys/handlers.ts'
-import type { Issuer } from './keys/keys.ts'
+import { type Issuer, localOperator } from './keys/keys.ts'
 import { LocalOperator } from './keys/local-operator.ts'
 import { ownerLimitsOf, OwnerRoom } from './keys/owner-limits.ts'
+import { admin } from './roles/built-in-roles.ts'
 import { keyPermissionHandlers } from './keys/permissions.ts'
 import { assignmentHandlers, roleHandlers } from './roles/handlers.ts'
 import { signIn as signInPerson } from './roles/people.ts'
@@ -222,11 +223,14 @@ const keyService = service({
         operatorToken: () => operator.token,
         /** Whose a key is; undefined when there is none. */
         ownerOf: (keyId: string) => state.keys.get(keyId),
-        /** Names of the roles of a key: those of its session, or else of its owner. */
+        /** Names of the roles of a key: those of its session, or of its owner. */
         rolesOf: async (keyId: string): Promise<readonly string[]> => {
           const key = await state.keys.get(keyId)
           if (key === undefined) return []
-          return key.kind === 'session' ? key.roles : ((await state.users.get(key.owner))?.roles ?? key.roles)
+          if (key.roles.length > 0) return key.roles
+          return key.owner === localOperator
+            ? [admin.name]
+            : ((await state.users.get(key.owner))?.roles ?? [])
         },
         /** Whose a key is, and what its owner may have; undefined when there is none. */
         limitsOf: async (keyId: string) => {
