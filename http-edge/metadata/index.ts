@@ -9,11 +9,11 @@ import { surfaceDocument } from '../surface/document.ts'
 import { addBodyParsers, warningHeader } from '../surface/input.ts'
 import { addMissing, type Surface, surfaceRoutes } from '../surface/surface.ts'
 import { admission } from './admission.ts'
-import { agentOperations } from './resources/agents.ts'
+import { operations } from './operations.ts'
 
 const surface: Surface = {
   name: 'metadata',
-  operations: agentOperations,
+  operations,
   description:
     'The interface of the metadata service for programs that exist, where a catalog is an agent; see /api/v1/metadata of the platform for ours.',
   errors: {

@@ -89,6 +89,13 @@ export interface Route extends Pick<HttpRoute, 'method' | 'path' | 'status' | 'p
     readonly calls: Contract
     readonly input: object
   }
+  /** Of a request that is about several objects: its calls, one after the other, and the body of what came of all. */
+  readonly each?: {
+    /** @throws GantryError INVALID_INPUT */
+    readonly inputs: (input: Readonly<Record<string, unknown>>) => readonly object[]
+    /** @throws GantryError when not all was done */
+    readonly write: (outcomes: readonly CallOutcome[]) => string
+  }
   /** Has to be done on the caller's connection before the input is read; nothing for nearly all requests. */
   readonly before?: (request: FastifyRequest, connection: NatsConnection) => Promise<void> | undefined
   /** Body of the reply, of that of the contract, which is passed on as it is by default. */
@@ -97,6 +104,14 @@ export interface Route extends Pick<HttpRoute, 'method' | 'path' | 'status' | 'p
   readonly conditional?: true
   /** The same for a contract with `download`: what becomes of its text on the way. */
   readonly download?: (first: Part, request: FastifyRequest) => Download
+}
+
+/** What came of one call of several. */
+export interface CallOutcome {
+  readonly input: object
+  /** Of the contract. */
+  readonly reply?: unknown
+  readonly error?: GantryError
 }
 
 /** A text as it is sent: under another name, or in another form. */

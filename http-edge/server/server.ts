@@ -10,6 +10,7 @@ import { GantryError, isGantryError } from '../../subjects/kit/errors.ts'
 import { platform } from '../../subjects/platform/platform.ts'
 import { type Authority, byConnection, whileAnswering } from '../callers/authority.ts'
 import { addDocs } from '../documents/docs.ts'
+import { askEach } from './ask-each.ts'
 import { sendDownload } from './download.ts'
 import { sendUnlessKnown } from './conditional.ts'
 import { markedAddress } from './client-address.ts'
@@ -206,6 +207,13 @@ function begin(request: FastifyRequest, reply: FastifyReply): void {
   reply.header('referrer-policy', 'same-origin')
 }
 
+const jsonType = 'application/json; charset=utf-8'
+const sendJson = (reply: FastifyReply, text: string): FastifyReply =>
+  reply.header('content-type', jsonType).send(text)
+
+/** An input by its fields. */
+type Wire = Readonly<Record<string, unknown>>
+
 interface RouteOptions {
   readonly edge: Edge
   readonly sendError: SendError
@@ -213,7 +221,7 @@ interface RouteOptions {
 }
 
 function addRoute(app: FastifyInstance, route: Route, { edge, sendError, authority }: RouteOptions): void {
-  const { calls: usual, status = 200, read, write, before, choose } = route
+  const { calls: usual, status = 200, read, write, before, choose, each } = route
   // The broker sees the edge as the client; who is behind it counts where it is recorded, or throttled.
   const isFromSomewhere =
     usual.audit !== undefined || route.method !== 'GET' || route.public === 'credentials'
@@ -251,10 +259,20 @@ function addRoute(app: FastifyInstance, route: Route, { edge, sendError, authori
       const connection = found instanceof Promise ? await found : found
       const first = before?.(request, connection)
       if (first !== undefined) await first
+      if (each !== undefined) {
+        const inputs = edge.charged(request, () => each.inputs(read(request) as Wire))
+        const outcomes = await askEach(inputs, (input) =>
+          ask(connection, request, { contract: usual, input: textOf(input) }),
+        )
+        return sendJson(
+          reply.status(status),
+          edge.charged(request, () => each.write(outcomes)),
+        )
+      }
       const asked = edge.charged(request, () => {
         const input = read(request)
         if (choose === undefined) return { contract: usual, input: textOf(input) }
-        const chosen = choose(input as Readonly<Record<string, unknown>>)
+        const chosen = choose(input as Wire)
         return { contract: chosen.calls, input: textOf(chosen.input) }
       })
       const message = await ask(connection, request, asked)
@@ -277,9 +295,10 @@ function addRoute(app: FastifyInstance, route: Route, { edge, sendError, authori
       reply.status(status)
       // The service has checked its reply against the schema; the edge passes it on as it is.
       if (write === undefined) return sendReply(reply, message.data)
-      reply.header('content-type', 'application/json; charset=utf-8')
       const text = edge.charged(request, () => write(message.data, request))
-      return route.conditional ? sendUnlessKnown(request, reply, text) : reply.send(text)
+      return route.conditional
+        ? sendUnlessKnown(request, reply.header('content-type', jsonType), text)
+        : sendJson(reply, text)
     },
   })
 }

@@ -80,9 +80,7 @@ const describer =
       ...(description === undefined ? {} : { description }),
       ...(operation.public === undefined ? {} : { security: [] }),
       ...(all.length === 0 ? {} : { parameters: all }),
-      ...(Object.keys(body).length === 0
-        ? {}
-        : { requestBody: requestBody(body, required, operation.sends) }),
+      ...(Object.keys(body).length === 0 ? {} : { requestBody: requestBody(body, required, operation) }),
       responses: {
         [status]: { description: 'Done', content },
         ...(operation.conditional
@@ -93,7 +91,12 @@ const describer =
     }
   }
 
-function requestBody(fields: Fields, required: readonly string[], sends: Operation['sends']): object {
+function requestBody(
+  fields: Fields,
+  required: readonly string[],
+  { sends, bare }: Pick<Operation, 'sends' | 'bare'>,
+): object {
+  if (bare !== undefined) return { required: true, content: { 'application/json': { schema: fields[bare] } } }
   const names = required.filter((name) => Object.hasOwn(fields, name))
   const schema: JsonSchema = {
     type: 'object',

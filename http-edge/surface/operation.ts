@@ -3,7 +3,7 @@ import type { Contract, HttpRoute, Input, Output } from '../../subjects/kit/cont
 import type { Part } from '../../subjects/kit/download.ts'
 import { fieldsOf, jsonSchema } from '../../subjects/kit/json-schema.ts'
 import { pathFields, routeFields } from '../../subjects/kit/route.ts'
-import type { Download, Route } from '../server/definition.ts'
+import type { CallOutcome, Download, Route } from '../server/definition.ts'
 import type { OwnErrors } from './errors.ts'
 
 /** Fields of a request, by name. */
@@ -21,6 +21,11 @@ export interface Translation {
   readonly choose?: Route['choose']
   readonly request?: (wire: Wire, warn: Warn) => Wire
   readonly reply?: (native: never) => unknown
+  /** Of an operation on several objects: the input of each, and what is told of what came of it. */
+  readonly each?: {
+    readonly inputs: (wire: Wire) => readonly Wire[]
+    readonly tell: (outcome: CallOutcome) => object
+  }
   /** Of a contract with `download`. */
   readonly download?: (part: Part, wire: Wire) => Download
 }
@@ -44,6 +49,8 @@ export interface Operation {
   readonly status: 200 | 201
   /** How a body comes that has a file. */
   readonly sends?: 'multipart/form-data'
+  /** The one field of the body, where the body is its list and no object. */
+  readonly bare?: string
   readonly reply: TSchema
   /** Where they are not as the surface says for all. */
   readonly errors: OwnErrors
@@ -85,6 +92,8 @@ export interface Own<C extends Contract> extends Pick<
   readonly request?: (wire: Wire, warn: Warn) => Wire & Partial<Input<C>>
   readonly response?: (native: Output<C>) => unknown
   readonly choose?: Translation['choose']
+  readonly each?: Translation['each']
+  readonly bare?: Operation['bare']
   readonly download?: Translation['download']
 }
 
@@ -130,6 +139,7 @@ export function operation<C extends Contract>(
     refuses: own.refuses ?? {},
     ...(own.public === undefined ? {} : { public: own.public }),
     ...(own.sends === undefined ? {} : { sends: own.sends }),
+    ...(own.bare === undefined ? {} : { bare: own.bare }),
     ...(own.conditional === undefined ? {} : { conditional: own.conditional }),
     calls,
     bind,
@@ -138,6 +148,7 @@ export function operation<C extends Contract>(
       ...(own.response === undefined ? {} : { reply: own.response }),
       ...(own.download === undefined ? {} : { download: own.download }),
       ...(own.choose === undefined ? {} : { choose: own.choose }),
+      ...(own.each === undefined ? {} : { each: own.each }),
     },
   }
 }

@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify'
-import type { GantryError } from '../../subjects/kit/errors.ts'
+import { GantryError } from '../../subjects/kit/errors.ts'
 import type { HttpServerName } from '../../subjects/kit/names.ts'
-import type { Route } from '../server/definition.ts'
+import type { CallOutcome, Route } from '../server/definition.ts'
 import { pathOf } from '../server/failures.ts'
 import type { SurfaceErrors } from './errors.ts'
 import { lenientReader } from './input.ts'
@@ -42,7 +42,7 @@ export function surfaceRoutes<O extends Operation>({
     const read = lenientReader(operation)
     const fill = filler(wholeSchema(operation.reply)) ?? ((value: unknown) => value)
     const answer = translate.reply as ((native: unknown) => unknown) | undefined
-    const { download, choose } = translate
+    const { download, choose, each } = translate
     const first = before?.(operation)
     return {
       method,
@@ -54,6 +54,14 @@ export function surfaceRoutes<O extends Operation>({
       ...(operation.conditional === undefined ? {} : { conditional: operation.conditional }),
       read,
       ...(choose === undefined ? {} : { choose }),
+      ...(each === undefined
+        ? {}
+        : {
+            each: {
+              inputs: each.inputs,
+              write: (outcomes) => JSON.stringify(allDone(outcomes, each.tell), null, indent),
+            },
+          }),
       ...(first === undefined ? {} : { before: first }),
       write: (data) => {
         const native: unknown = JSON.parse(Buffer.from(data).toString())
@@ -62,6 +70,17 @@ export function surfaceRoutes<O extends Operation>({
       ...(download === undefined ? {} : { download: (part, request) => download(part, read(request)) }),
     }
   })
+}
+
+/** What is told of each, once all is done. @throws GantryError of the first that failed, with all of them as details */
+function allDone(outcomes: readonly CallOutcome[], tell: (outcome: CallOutcome) => object): object[] {
+  const told = outcomes.map(tell)
+  const failed = outcomes.flatMap(({ error }) => error ?? [])
+  const [first] = failed
+  if (first === undefined) return told
+  if (outcomes.length === 1) throw first
+  const message = `${failed.length} of ${outcomes.length} failed, the others are done: ${first.message}`
+  throw new GantryError(first.code, message, { details: told, cause: first })
 }
 
 /**

@@ -49,7 +49,7 @@ test.each(rows)('%s', async (row, query, body, status, told) => {
   ])
 })
 
-test('no row is left out', () => {
+test('no row about agents is left out', () => {
   const tried = new Set(rows.map(([row]) => row))
   const built = agentOperations.map(({ method, path }) => `${method} ${path}`)
   expect(built.filter((row) => !tried.has(row))).toEqual([])
