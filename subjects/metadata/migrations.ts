@@ -24,11 +24,23 @@ export const maxRulesOfMigration = 100
 /** Objects that are dropped at the target without approval: what a person can look through. */
 export const defaultMaxDrops = 100
 
+/** How often everything is compared where nothing tells of changes: each table is asked for at both catalogs. */
+export const defaultComparisonSeconds = 300
+/** The same where the source tells of them. */
+export const defaultHealingSeconds = 86_400
+
 const settings = {
   onConflict: Type.Optional(
     Type.Enum(['report', 'overwrite'], {
       description:
         'What becomes of an object that somebody else has made or changed at the target: reported and left alone, or overwritten; default report',
+    }),
+  ),
+  comparisonPeriodSeconds: Type.Optional(
+    Type.Integer({
+      minimum: 1,
+      maximum: 86_400,
+      description: `Seconds from one comparison of all objects to the next, where the source does not tell of its changes (default ${defaultComparisonSeconds}), or does (default ${defaultHealingSeconds}: it finds what others have changed at the target)`,
     }),
   ),
   maxDrops: Type.Optional(
@@ -79,6 +91,9 @@ export const MetadataMigration = model('MetadataMigration', {
   once: Type.Boolean({ description: 'Whether it brings what is there, and follows no changes' }),
   onConflict: Type.Enum(['report', 'overwrite'], { description: 'What becomes of conflicts' }),
   maxDrops: Count('Drops without approval'),
+  comparisonPeriodSeconds: Type.Optional(
+    Count('Seconds from one comparison to the next, where not as usual'),
+  ),
   state: Type.Enum(metadataStates, { description: 'State' }),
   phase: Type.Optional(
     Type.Enum(phases, {

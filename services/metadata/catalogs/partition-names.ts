@@ -1,6 +1,19 @@
-/** Names of partitions such as `year=2026/month=11`, in which what paths cannot have is percent-encoded, `=` and `/` as well. */
+/** What Hive percent-encodes in names of partitions: what paths cannot have, or what has a meaning in them. */
+// eslint-disable-next-line no-control-regex -- control characters are among it
+const special = /[\u0001-\u001f"#%'*/:=?\\\u007f{[\]^]/g
+/** Stands for no value. */
+const noValue = '__HIVE_DEFAULT_PARTITION__'
 
-/** The values that a name has in it. */
+const encoded = (text: string): string =>
+  text.replaceAll(special, (char) => `%${char.charCodeAt(0).toString(16).toUpperCase().padStart(2, '0')}`)
+
+/** The name of a partition, such as `year=2026/month=11`. */
+export const partitionName = (keys: readonly string[], values: readonly string[]): string =>
+  keys
+    .map((key, index) => `${encoded(key.toLowerCase())}=${encoded(values[index] ?? '') || noValue}`)
+    .join('/')
+
+/** The values in the name of a partition. */
 export const valuesIn = (name: string): string[] =>
   name
     .split('/')

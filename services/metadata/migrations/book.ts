@@ -59,7 +59,7 @@ export class ObjectBook {
   /** Stores what became of objects. */
   async take(outcomes: readonly Outcome[], sinceMs: (id: ObjectId) => number): Promise<void> {
     await concurrently(outcomes, writesAtOnce, async (outcome) => {
-      if (outcome.result === 'gone') return
+      if (outcome.result === 'gone' || outcome.result === 'kept') return
       if (outcome.result === 'dropped') return this.forget(outcome)
       await this.#put(recordOf(this.#migration, outcome, this.get(outcome), sinceMs(outcome)))
     })
@@ -118,7 +118,7 @@ export async function eraseObjects(
 
 function recordOf(
   migration: string,
-  outcome: Exclude<Outcome, { result: 'gone' | 'dropped' }>,
+  outcome: Exclude<Outcome, { result: 'gone' | 'kept' | 'dropped' }>,
   before: ObjectRecord | undefined,
   sinceMs: number,
 ): ObjectRecord {

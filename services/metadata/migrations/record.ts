@@ -12,6 +12,8 @@ import { MetadataRule } from '../../../subjects/metadata/rules.ts'
 import { keyOf, type ObjectId } from './work/objects.ts'
 
 const { migrationName, internalId, source, target, ruleNames, once, onConflict, maxDrops } = Model.properties
+const { phase, changeDetection, changeDetectionReason, lagSeconds, lagEvents, comparisonPeriodSeconds } =
+  Model.properties
 
 /** What objects of a migration are in, and how many. */
 export const Figures = strict({
@@ -47,6 +49,7 @@ export const MetadataMigrationRecord = strict({
   once,
   onConflict,
   maxDrops,
+  comparisonPeriodSeconds,
   state: Type.Enum(metadataStates),
   /** Of one that the platform itself made, nobody. */
   owner: Type.Optional(Subject('Owner of the key that made it')),
@@ -64,8 +67,9 @@ export const MetadataMigrationRecord = strict({
   inHand: list(Text('Key of an object')),
   /** So many drops somebody approved of. */
   approvedDrops: Type.Optional(Count('Drops')),
-  reason: Type.Optional(Text('Why it has failed, or does not get on')),
-  figures: Figures,
+  /** What was dropped because the source told of it, within an hour. */
+  drops: Type.Optional(strict({ since: Timestamp('When the hour began'), count: Count('Drops') })),
+  reason: Type.Optional(Text('Why it has failed')),
 })
 export type MetadataMigrationRecord = Static<typeof MetadataMigrationRecord>
 
@@ -76,15 +80,33 @@ export const factOf = ({ migrationName: name, internalId: id, state }: MetadataM
   state,
 })
 
-/** What a runner knows of a migration beyond its record. */
-export type Running = Partial<
-  Pick<MetadataMigration, 'phase' | 'changeDetection' | 'changeDetectionReason' | 'lagSeconds' | 'lagEvents'>
->
+/** How far a migration is, as whoever runs it tells from time to time. */
+export const ProgressRecord = strict({
+  phase,
+  changeDetection,
+  changeDetectionReason,
+  lagSeconds,
+  lagEvents,
+  reason: Type.Optional(Text('Why it does not get on')),
+  figures: Figures,
+})
+export type ProgressRecord = Static<typeof ProgressRecord>
 
 /** As callers see it. */
-export function publicMigration(record: MetadataMigrationRecord, running: Running): MetadataMigration {
-  const { wanted: _w, done: _d, position: _p, inHand: _i, approvedDrops: _a, owner: _o, figures, ...shown } =
-    record
+export function publicMigration(
+  record: MetadataMigrationRecord,
+  { figures, ...running }: ProgressRecord = { figures: noFigures },
+): MetadataMigration {
+  const {
+    wanted: _w,
+    done: _d,
+    position: _p,
+    inHand: _i,
+    approvedDrops: _a,
+    owner: _o,
+    drops: _r,
+    ...shown
+  } = record
   return { ...shown, ...figures, ...(record.state === 'RUNNING' && running) }
 }
 

@@ -192,11 +192,15 @@ export class ThriftConnection {
     return this.#broken === undefined && this.#pending === undefined
   }
 
-  /** Throws ThriftException, ThriftRefusal, ThriftBroken, MalformedThrift; the signal's reason when it is aborted. */
+  /**
+   * Throws ThriftException, ThriftRefusal, ThriftBroken, MalformedThrift; the signal's reason when it is aborted.
+   * @param timeoutMs longest that it takes
+   */
   async call<A extends Fields, R extends ThriftType | 'void'>(
     method: Method<A, R>,
     values: Struct<A>,
     signal: AbortSignal,
+    timeoutMs = this.#limits.callTimeoutMs,
   ): Promise<unknown> {
     signal.throwIfAborted()
     if (this.#broken !== undefined) throw this.#broken
@@ -205,9 +209,9 @@ export class ThriftConnection {
     const { promise, resolve, reject } = Promise.withResolvers<Buffer>()
     this.#pending = { resolve, reject }
     this.#reply = new ReplyBuffer(this.#endpoint.framed, this.#limits.maxReplyBytes)
-    const seconds = this.#limits.callTimeoutMs / 1_000
+    const seconds = timeoutMs / 1_000
     const late = () => this.#break(new ThriftBroken(`${method.name} was not answered within ${seconds} s`))
-    const timer = setTimeout(late, this.#limits.callTimeoutMs)
+    const timer = setTimeout(late, timeoutMs)
     // Its answer would be taken for that of the next call.
     const abort = () => this.#break(signal.reason as Error)
     signal.addEventListener('abort', abort, { once: true })

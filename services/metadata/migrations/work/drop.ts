@@ -20,7 +20,7 @@ export function drop(
   return outcomeOf(id, async () => {
     switch (kind) {
       case 'database': {
-        if ((await source.database(database, signal)) !== undefined) return { ...id, result: 'gone' }
+        if ((await source.database(database, signal)) !== undefined) return { ...id, result: 'kept' }
         const is = await target.database(database, signal)
         if (is !== undefined && !isOurs(sides.digest(is))) return conflict
         if (is !== undefined) await writer.dropDatabase(database, signal)
@@ -28,7 +28,7 @@ export function drop(
       }
       case 'table':
       case 'view': {
-        if ((await source.table(database, name, signal)) !== undefined) return { ...id, result: 'gone' }
+        if ((await source.table(database, name, signal)) !== undefined) return { ...id, result: 'kept' }
         const is = await target.table(database, name, signal)
         if (is !== undefined && !isOurs(sides.digest(is))) return conflict
         if (is !== undefined) await writer.dropTable({ database, name }, signal)
@@ -37,7 +37,7 @@ export function drop(
       case 'function': {
         const its = (functions: typeof source.functions) =>
           functions?.list(database, signal).then((all) => all.find((one) => one.name === name))
-        if ((await its(source.functions)) !== undefined) return { ...id, result: 'gone' }
+        if ((await its(source.functions)) !== undefined) return { ...id, result: 'kept' }
         const is = await its(target.functions)
         if (is !== undefined && !isOurs(sides.digest(is))) return conflict
         if (is !== undefined) await writer.functions?.drop(database, name, signal)

@@ -30,7 +30,10 @@ export interface Known extends Partial<Settled> {
 /** What became of an object. Plain data. */
 export type Outcome = ObjectId & { readonly partitions?: number } & (
     | { readonly result: 'same' | 'created' | 'changed'; readonly settled: Settled; readonly note?: Failure }
-    | { readonly result: 'gone' | 'dropped' }
+    /** Not at the source; `kept`: there again when it was about to be dropped. */
+    | { readonly result: 'gone' }
+    | { readonly result: 'kept' }
+    | { readonly result: 'dropped' }
     | { readonly result: 'failed' | 'held'; readonly failure: Failure }
     | { readonly result: 'conflict' | 'waiting'; readonly message: string }
   )
