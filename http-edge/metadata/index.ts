@@ -31,8 +31,11 @@ const certificates = ['/config', '/agents/{name}'].flatMap((of) =>
 /** The interface to metadata that programs of others know, over contracts of ours. */
 export const metadataServer: ServerDefinition = {
   name: 'metadata',
+  // Whoever has closed the migrator to programs on this host must not find them let in here.
   authority: (edge) =>
-    edge.metadataAccess.enabled ? byCredentials(edge, 'metadata') : byTokenOrThisHost(edge),
+    edge.metadataAccess.enabled || edge.migratorAsksWho
+      ? byCredentials(edge, 'metadata')
+      : byTokenOrThisHost(edge),
   admit: (edge, authority) => admission(edge.metadataAccess, authority, edge),
   challenges: ({ metadataAccess }) => challengesOf('metadata', metadataAccess.enabled),
   codec: { addBodyParsers, routes: () => surfaceRoutes(surface) },

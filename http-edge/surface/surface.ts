@@ -79,7 +79,7 @@ function allDone(outcomes: readonly CallOutcome[], tell: (outcome: CallOutcome) 
   const [first] = failed
   if (first === undefined) return told
   if (outcomes.length === 1) throw first
-  const message = `${failed.length} of ${outcomes.length} failed, the others are done: ${first.message}`
+  const message = `${failed.length} of ${outcomes.length} failed: ${first.message}`
   throw new GantryError(first.code, message, { details: told, cause: first })
 }
 

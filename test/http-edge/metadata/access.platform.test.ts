@@ -6,7 +6,7 @@ import { keys } from '../../../subjects/access/keys.ts'
 import { httpServers } from '../../../subjects/kit/names.ts'
 import { createKey, everything } from '../../support/keys.ts'
 import { rawRequest } from '../../support/http.ts'
-import { basicHeader } from '../../support/passwords.ts'
+import { authenticate, basicHeader, startGuarded } from '../../support/passwords.ts'
 import { createHome, startTestPlatform, type TestPlatform } from '../../support/platform.ts'
 
 /** A platform whose metadata service has access control: who is let through where. */
@@ -160,4 +160,21 @@ test('the session behind a password ends as others do', async () => {
   const sessions = all.filter(({ owner, kind }) => owner === 'metadata:ann' && kind === 'session')
   for (const { id } of sessions) await platform.call(keys.revoke, { id })
   expect((await ask('GET', '/agents', ann)).status).toBe(200)
+})
+
+test('where the migrator asks everybody, so does the metadata service, be its own access control disabled', async () => {
+  await using guarded = await startGuarded({
+    type: 'basic',
+    'basic.user': 'ann',
+    'basic.password': await hash(password, 4),
+  })
+  const agents = (authorization: string | undefined) =>
+    guarded.rest('metadata', 'GET', '/agents', {
+      headers: authorization === undefined ? {} : { authorization },
+    })
+  expect((await agents(undefined)).status).toBe(401)
+  expect((await agents(ann)).status).toBe(401)
+  expect((await agents(`Bearer ${guarded.operatorToken}`)).status).toBe(200)
+  const { body } = await authenticate(guarded, 'ann', password)
+  expect((await agents(`Bearer ${String(body['token'])}`)).status).toBe(200)
 })

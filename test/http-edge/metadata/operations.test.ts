@@ -178,7 +178,7 @@ test('what came of several is told, and one that failed is the answer to all', (
   })()
   expect(caught).toMatchObject({
     code: 'NOT_FOUND',
-    message: '1 of 2 failed, the others are done: there is no b',
+    message: '1 of 2 failed: there is no b',
     details: [
       { name: 'a', done: true, state: 'RUNNING' },
       { name: 'b', done: false, code: 'NOT_FOUND', message: 'there is no b' },

@@ -85,3 +85,45 @@ metastoreTest(release, 'an agent is added, looked into, changed and deleted', as
   expect(await ask('DELETE', '/agents/warehouse')).toEqual([200, {}])
   expect(await ask('GET', '/agents/warehouse')).toMatchObject([404, { code: 'NOT_FOUND' }])
 })
+
+metastoreTest(release, 'a migration is made, and commands to it go by name', async () => {
+  const ask = async (method: string, path: string, body?: object) => {
+    const answer = await platform.rest('metadata', method, path, body === undefined ? {} : { body })
+    return [answer.status, answer.body]
+  }
+  const done = (name: string, state: string) => ({ name, done: true, state })
+  for (const [name, root] of [
+    ['here', 's3a://here'],
+    ['there', 's3a://there'],
+  ] as const) {
+    const body = { agentType: 'HIVE', hiveAgentConfig: metastore.options, defaultFsOverride: root }
+    expect(await ask('POST', `/agents/${name}`, body)).toMatchObject([201, { name }])
+  }
+  const rule = { ruleName: 'nothing', dbNamePattern: 'none', tableNamePattern: 'none' }
+  expect(await ask('POST', '/rule', rule)).toEqual([201, rule])
+  const migration = { name: 'lake', sourceAgentName: 'here', targetAgentName: 'there', rules: ['nothing'] }
+  expect(await ask('POST', '/migration', migration)).toMatchObject([201, { ...migration, state: 'CREATED' }])
+  expect(await ask('GET', '/migration')).toMatchObject([200, [migration]])
+  expect(await ask('POST', '/migration/start', { migrationNames: ['lake'] })).toEqual([
+    200,
+    [done('lake', 'RUNNING')],
+  ])
+  expect(await ask('POST', '/migration/pause', { migrationNames: ['lake'] })).toEqual([
+    200,
+    [done('lake', 'PAUSED')],
+  ])
+  expect(await ask('POST', '/migration/resume', { migrationNames: ['none', 'lake'] })).toMatchObject([
+    404,
+    { details: [{ name: 'none', done: false, code: 'NOT_FOUND' }, done('lake', 'RUNNING')] },
+  ])
+  expect(await ask('GET', '/migration/lake/status')).toMatchObject([200, { name: 'lake', state: 'RUNNING' }])
+  expect(await ask('DELETE', '/migration/lake?stop=false')).toMatchObject([409, {}])
+  expect(await ask('POST', '/migration/stop', ['lake'])).toEqual([200, [done('lake', 'STOPPED')]])
+  expect(await ask('POST', '/migration/reset', { migrationNames: ['lake'], forceStop: true })).toEqual([
+    200,
+    [done('lake', 'CREATED')],
+  ])
+  expect(await ask('DELETE', '/rule/nothing')).toMatchObject([409, { code: 'IN_USE' }])
+  expect(await ask('DELETE', '/migration/lake?stop=true')).toEqual([200, {}])
+  expect(await ask('GET', '/migration/lake')).toMatchObject([404, { code: 'NOT_FOUND' }])
+})
