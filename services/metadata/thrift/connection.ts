@@ -61,6 +61,9 @@ export class ThriftBroken extends Error {
   }
 }
 
+/** An answer is longer than what is read. */
+export class ReplyTooLong extends MalformedThrift {}
+
 const version1 = 0x80010000
 const callType = 1
 const replyType = 2
@@ -93,7 +96,7 @@ class ReplyBuffer {
   /** The reply, once all of it is there. Throws MalformedThrift. */
   add(chunk: Buffer): Buffer | undefined {
     const length = this.#length + chunk.length
-    if (length > this.#maxBytes) throw new MalformedThrift(`it is longer than ${this.#maxBytes} bytes`)
+    if (length > this.#maxBytes) throw new ReplyTooLong(`it is longer than ${this.#maxBytes} bytes`)
     if (length > this.#bytes.length) {
       const larger = Buffer.allocUnsafe(Math.max(length, 2 * this.#bytes.length))
       this.#bytes.copy(larger, 0, 0, this.#length)
@@ -112,7 +115,7 @@ class ReplyBuffer {
     if (bytes.length < 4) return undefined
     const size = bytes.readInt32BE()
     if (size < 0 || size > this.#maxBytes)
-      throw new MalformedThrift(`a frame has ${size} bytes: is the server without frames?`)
+      throw new ReplyTooLong(`a frame has ${size} bytes: is the server without frames?`)
     return bytes.length < 4 + size ? undefined : 4 + size
   }
 

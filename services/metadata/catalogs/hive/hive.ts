@@ -3,8 +3,9 @@ import { notAccepted } from '../../../../subjects/kit/errors.ts'
 import type { StoreBounds } from '../../../drivers/contract/bounds.ts'
 import { StoreError } from '../../../drivers/contract/store-error.ts'
 import { requireAddresses, StoreAddress } from '../../../drivers/http/store-address.ts'
-import type { Catalog, CatalogWriter, TableName } from '../contract/catalog.ts'
+import type { Catalog, CatalogFeed, CatalogWriter, TableName } from '../contract/catalog.ts'
 import type { Database, Partition, Table, TableSummary } from '../../../../subjects/metadata/objects.ts'
+import { HiveFeed } from './feed.ts'
 import { methods } from './idl.ts'
 import { Metastore, type MetastoreAddress } from './metastore.ts'
 import { databaseOf, partitionOf, tableOf } from './objects.ts'
@@ -28,6 +29,7 @@ export class HiveCatalog implements Catalog {
   readonly place: string
   readonly #addresses: readonly MetastoreAddress[]
   readonly #metastore: Metastore
+  readonly feed: CatalogFeed
   readonly writer: CatalogWriter
 
   /** @param bounds where catalogs may be; without them anywhere */
@@ -44,6 +46,7 @@ export class HiveCatalog implements Catalog {
     this.place = `the Hive metastore at ${this.#addresses.map(({ endpoint: { host, port } }) => `${host}:${port}`).join(', ')}`
     const limits = { connectTimeoutMs, callTimeoutMs, maxReplyBytes }
     this.#metastore = new Metastore(this.#addresses, user, limits, this.place)
+    this.feed = new HiveFeed(this.#metastore)
     this.writer = new HiveWriter(this.#metastore)
   }
 

@@ -2,6 +2,7 @@ import { StoreError } from '../../../drivers/contract/store-error.ts'
 import type { StoreAddress } from '../../../drivers/http/store-address.ts'
 import { InnerAddressError } from '../../../../broker/common/inner-addresses.ts'
 import {
+  ReplyTooLong,
   ThriftBroken,
   ThriftConnection,
   type ThriftEndpoint,
@@ -201,6 +202,9 @@ export const isLacking = (error: unknown): boolean =>
 /** What it says of an object that is not there by an exception that has no name for that. */
 const saysMissing = /doesn't exist|does not exist|not exist|not found|no such/i
 
+/** What it says of a text that its database has no room for. */
+const saysTooLong = /has maximum length/
+
 /** Codes of TLS that say that the certificate is the reason. */
 const isOfCertificate = (code: string | undefined): boolean =>
   code !== undefined && /CERT|SELF_SIGNED|UNABLE_TO_VERIFY|ALTNAME/.test(code)
@@ -212,6 +216,7 @@ function failureOf(error: unknown, what: What, signal: AbortSignal): unknown {
   if (error instanceof InnerAddressError) return failed('refused', error.message)
   if (error instanceof ThriftBroken)
     return failed(isOfCertificate(error.code) ? 'refused' : 'unreachable', error.message)
+  if (error instanceof ReplyTooLong) return failed('too-large', `the answer is not read: ${error.message}`)
   if (error instanceof MalformedThrift)
     return failed('refused', `this is no Hive metastore: ${error.message}`)
   if (error instanceof ThriftRefusal)
@@ -226,6 +231,8 @@ function failureOf(error: unknown, what: What, signal: AbortSignal): unknown {
     case 'InvalidOperationException':
     case 'InvalidInputException':
       return failed(saysMissing.test(error.message) ? 'gone' : 'unsupported', error.message || error.name)
+    case 'MetaException':
+      if (saysTooLong.test(error.message)) return failed('unsupported', error.message)
   }
   // Whatever went wrong in the server: the message says what.
   const isDenied = /permission denied|not allowed|AccessControlException|authorization/i.test(error.message)

@@ -1,5 +1,5 @@
 import type { Database, Partition, Table } from '../../../../subjects/metadata/objects.ts'
-import { StoreError } from '../../../drivers/contract/store-error.ts'
+import { type FailureClass, StoreError } from '../../../drivers/contract/store-error.ts'
 import type { CatalogWriter, TableName } from '../contract/catalog.ts'
 import { partitionName } from '../partition-names.ts'
 import { methods } from './idl.ts'
@@ -61,13 +61,13 @@ export class HiveWriter implements CatalogWriter {
   async dropDatabase(name: string, signal: AbortSignal): Promise<void> {
     const what = this.#metastore.what(`dropping database ${name}`)
     const dropped = { name, deleteData: false, cascade: false }
-    try {
-      await this.#change(this.#metastore.change(methods.dropDatabase, dropped, what, signal))
-    } catch (error) {
-      // All that it refuses is a database with something in it.
-      if (!(error instanceof StoreError) || error.failure !== 'unsupported') throw error
-      throw new StoreError('changed', error.message, { cause: error })
+    const drop = async () => {
+      // Some releases fail in some other way where there is none.
+      await this.#metastore.ask(methods.database, { name }, what, signal)
+      await this.#metastore.change(methods.dropDatabase, dropped, what, signal)
     }
+    // All that it refuses is a database with something in it.
+    await this.#change(drop(), 'unsupported')
   }
 
   async createTable(table: Table, signal: AbortSignal): Promise<void> {
@@ -78,19 +78,27 @@ export class HiveWriter implements CatalogWriter {
     const parameters = table.type.endsWith('_VIEW')
       ? made.parameters
       : new Map([...(made.parameters ?? []), ...withoutStatistics])
-    await this.#change(
-      this.#metastore.either(
-        methods.createTableByRequest,
-        () => this.#metastore.change(methods.createTableByRequest, { request }, what, signal),
-        () =>
-          this.#metastore.change(
-            methods.createTable,
-            { table: { ...made, ...(parameters && { parameters }) }, context },
-            what,
-            signal,
-          ),
-      ),
-    )
+    const make = async () => {
+      try {
+        await this.#metastore.either(
+          methods.createTableByRequest,
+          () => this.#metastore.change(methods.createTableByRequest, { request }, what, signal),
+          () =>
+            this.#metastore.change(
+              methods.createTable,
+              { table: { ...made, ...(parameters && { parameters }) }, context },
+              what,
+              signal,
+            ),
+        )
+      } catch (error) {
+        // It may have refused the table as there is no such database, which the message does not say.
+        if (error instanceof StoreError && error.failure === 'unsupported')
+          await this.#metastore.ask(methods.database, { name: table.database }, what, signal)
+        throw error
+      }
+    }
+    await this.#change(make())
   }
 
   async alterTable(table: Table, signal: AbortSignal): Promise<void> {
@@ -190,11 +198,11 @@ export class HiveWriter implements CatalogWriter {
   }
 
   /** What is gone when it is to be changed was changed by somebody else. */
-  async #change(changing: Promise<unknown>): Promise<void> {
+  async #change(changing: Promise<unknown>, as: FailureClass = 'gone'): Promise<void> {
     try {
       await changing
     } catch (error) {
-      if (!(error instanceof StoreError) || error.failure !== 'gone') throw error
+      if (!(error instanceof StoreError) || (error.failure !== 'gone' && error.failure !== as)) throw error
       throw new StoreError('changed', error.message, { cause: error })
     }
   }
