@@ -1,3 +1,4 @@
+import type { Sealer } from '../../broker/identity/seal.ts'
 import type { NatsConnection } from '../../broker/rpc/connection.ts'
 import { Owners } from '../../broker/rpc/owners.ts'
 import type { RecordJournals } from '../../broker/state/books/record-journal.ts'
@@ -7,6 +8,7 @@ import type { StoreBounds } from '../drivers/contract/bounds.ts'
 import { service } from '../kit/part.ts'
 import { QuestionThreads } from '../questions/question-threads.ts'
 import type { MetadataDependencies } from './api/dependencies.ts'
+import { withFilesystem } from './api/filesystem-of.ts'
 import { catalogHandlers } from './api/handlers.ts'
 import { CatalogRecord } from './api/record.ts'
 import type { CatalogAnswer } from './catalogs/questions.ts'
@@ -14,6 +16,7 @@ import type { CatalogAnswer } from './catalogs/questions.ts'
 export interface MetadataNeeds {
   readonly connection: NatsConnection
   readonly journals: RecordJournals
+  readonly sealer: Sealer
   /** Where catalogs may be, as filesystems. */
   readonly bounds: StoreBounds
 }
@@ -22,15 +25,18 @@ export interface MetadataNeeds {
 export const metadataService = service({
   name: 'metadata',
   contracts: { metadataCatalogs },
-  start: async ({ connection, journals, bounds }: MetadataNeeds) => {
+  start: async ({ connection, journals, sealer, bounds }: MetadataNeeds) => {
     const threads = new QuestionThreads<object, CatalogAnswer>({
       entry: new URL('./catalogs/catalog-thread.ts', import.meta.url),
       workerData: { bounds },
       what: 'the catalog',
     })
     // The kind of a question decides what it asks for and what comes.
-    const ask = ((kind, spec, asked, asker) =>
-      threads.ask({ kind, spec, ...asked }, asker)) as MetadataDependencies['ask']
+    const ask = (async (kind, spec, asked, asker) =>
+      threads.ask(
+        { kind, spec: await withFilesystem(spec, { connection, sealer }), ...asked },
+        asker,
+      )) as MetadataDependencies['ask']
     const dependencies: MetadataDependencies = {
       owners: new Owners(connection),
       catalogs: await Collection.open(connection, {

@@ -1,6 +1,7 @@
 import { Type } from 'typebox'
+import type { FilesystemSpec } from '../filesystems/kinds.ts'
 import { form, portPattern } from '../kit/forms.ts'
-import { Name, strict } from '../kit/schemas.ts'
+import { GivenPath, Name, strict } from '../kit/schemas.ts'
 
 /** Where the data of a catalog's tables are: exactly one of these. Each kind has them beside its own. */
 const placeOfData = {
@@ -19,7 +20,10 @@ const placeOfData = {
   ),
 }
 
-/** Kinds of catalogs that hold metadata, each with its options; routes, commands and forms come from them. */
+/**
+ * Kinds of catalogs that hold metadata, each with its options; routes, commands and forms come from them. `opensFilesystem`:
+ * what it holds is in the filesystem of its `fileSystemId`, with which it is opened.
+ */
 export const catalogKinds = {
   hive: {
     path: 'hive',
@@ -64,15 +68,33 @@ export const catalogKinds = {
       ),
     },
   },
+  filesystem: {
+    path: 'filesystem',
+    summary: 'documents in a filesystem, one for each object',
+    example: '--file-system-id lake --root-folder /metadata',
+    opensFilesystem: true,
+    options: {
+      ...placeOfData,
+      fileSystemId: Name(
+        'Name of the filesystem that holds the documents, and the data where defaultFsOverride says nothing else',
+      ),
+      rootFolder: Type.Optional(GivenPath('Folder of the documents in it; default /')),
+    },
+  },
 } as const
 
 export type CatalogKind = keyof typeof catalogKinds
 
-export const catalogOptionSchemas = { hive: strict(catalogKinds.hive.options) }
+export const catalogOptionSchemas = {
+  hive: strict(catalogKinds.hive.options),
+  filesystem: strict(catalogKinds.filesystem.options),
+}
 
 export type CatalogOptions<K extends CatalogKind = CatalogKind> = {
   [P in K]: Type.Static<(typeof catalogOptionSchemas)[P]>
 }[K]
 
-/** A catalog as it is opened. */
-export type CatalogSpec = { [K in CatalogKind]: { kind: K; options: CatalogOptions<K> } }[CatalogKind]
+/** A catalog as it is opened. `filesystem`: of a kind that opens one, with its secrets in the clear; it is never stored. */
+export type CatalogSpec = {
+  [K in CatalogKind]: { kind: K; options: CatalogOptions<K>; filesystem?: FilesystemSpec }
+}[CatalogKind]

@@ -7,6 +7,7 @@ import type { Catalog, TableName } from '../contract/catalog.ts'
 import type { Database, Partition, Table, TableSummary } from '../../../../subjects/metadata/objects.ts'
 import { methods } from './idl.ts'
 import { Metastore, type MetastoreAddress } from './metastore.ts'
+import { byCodePoints } from '../order.ts'
 import { databaseOf, partitionOf, tableOf } from './objects.ts'
 
 const defaultUser = 'hive'
@@ -48,7 +49,7 @@ export class HiveCatalog implements Catalog {
   #takesRequests: boolean | undefined
 
   /** @param bounds where catalogs may be; without them anywhere */
-  constructor(options: CatalogOptions, bounds?: StoreBounds) {
+  constructor(options: CatalogOptions<'hive'>, bounds?: StoreBounds) {
     const { metastoreUris, user = defaultUser, framed = false, ssl = false, caCertificate } = options
     if (caCertificate !== undefined && !ssl)
       throw notAccepted('caCertificate', 'is for ssl: set ssl to true too')
@@ -175,6 +176,4 @@ async function unlessGone<T>(asked: Promise<T>): Promise<T | undefined> {
   }
 }
 
-const byCodePoints = (one: string, other: string): number =>
-  Buffer.compare(Buffer.from(one), Buffer.from(other))
 const sorted = (names: readonly string[]): string[] => names.toSorted(byCodePoints)
