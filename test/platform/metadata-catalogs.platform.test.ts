@@ -139,3 +139,34 @@ test('a catalog of documents is in a filesystem that there is', async () => {
   })
   await platform.call(forget, { catalogId })
 })
+
+test('a catalog of Iceberg is where catalogs may be, and answers as one', async () => {
+  const { 'create-iceberg-rest': createIceberg, list } = metadataCatalogs
+  const add = (options: object) => platform.call(createIceberg, { catalogId, uri: '', ...options })
+  await using web = await listenOnLoopback(createHttpServer((_, response) => response.end('hello')))
+  const uri = `http://127.0.0.1:${web.port}`
+  await platform.call(settings.put, { storeHosts: [] })
+  await expect(add({ uri })).rejects.toMatchObject({
+    code: 'NOT_ACCEPTED',
+    details: [{ field: 'uri', problem: expect.stringContaining('storeHosts') }],
+  })
+  const client = { uri: 'http://catalog.example', clientId: 'mover', clientSecret: 'top-secret' }
+  await expect(add({ ...client, oauth2ServerUri: `${uri}/tokens` })).rejects.toMatchObject({
+    code: 'NOT_ACCEPTED',
+    details: [{ field: 'oauth2ServerUri', problem: expect.stringContaining('storeHosts') }],
+  })
+  await platform.call(settings.put, { storeHosts: [loopback] })
+  await expect(add({ uri })).rejects.toMatchObject({
+    code: 'STORE_UNREACHABLE',
+    message: expect.stringContaining('is no Iceberg REST endpoint'),
+  })
+  for (const [options, field] of [
+    [{ uri: 'catalog.example' }, 'uri'],
+    [{ uri: `${uri}/?a=b` }, 'uri'],
+    [{ ...client, token: 'given' }, 'token'],
+    [{ uri, clientId: 'mover' }, 'clientSecret'],
+    [{ uri, clientSecret: 'top-secret' }, 'clientId'],
+  ] as const)
+    await expect(add(options)).rejects.toMatchObject({ details: [{ field }] })
+  expect(await platform.call(list, {})).toEqual([])
+})

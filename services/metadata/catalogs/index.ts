@@ -4,9 +4,14 @@ import type { Catalog } from './contract/catalog.ts'
 import type { KindOfCatalog } from './contract/kind.ts'
 import { filesystem } from './filesystem/index.ts'
 import { hive } from './hive/index.ts'
+import { icebergRest } from './iceberg-rest/index.ts'
 
 /** All kinds of catalogs. */
-export const kindsOfCatalogs: { readonly [K in CatalogKind]: KindOfCatalog<K> } = { hive, filesystem }
+export const kindsOfCatalogs: { readonly [K in CatalogKind]: KindOfCatalog<K> } = {
+  hive,
+  filesystem,
+  'iceberg-rest': icebergRest,
+}
 
 /**
  * Opens a catalog; it connects with the first question. Throws GantryError NOT_ACCEPTED.

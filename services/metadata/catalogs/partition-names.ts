@@ -1,26 +1,22 @@
-/** What stands for a value that is not there, as `hive.exec.default.partition.name` has it where nobody changed it. */
-const noValue = '__HIVE_DEFAULT_PARTITION__'
+/**
+ * Names of partitions as Hive has them, such as `year=2026/month=11`: what paths cannot have is percent-encoded, `=` and `/` as
+ * well.
+ */
 
-/** What Hive percent-encodes in names of partitions, as they are names of folders. */
+/** What Hive encodes: control characters, and what means something in paths and patterns of some system. */
 // oxlint-disable-next-line no-control-regex
-const encoded = /[\x00-\x1f"#%'*/:=?\\\x7f{[\]^]/g
+const encoded = /[\u0001-\u001f"#%'*/:=?\\\u007f{[\]^]/g
 
 const encode = (text: string): string =>
-  text.replaceAll(
-    encoded,
-    (character) => `%${character.charCodeAt(0).toString(16).toUpperCase().padStart(2, '0')}`,
-  )
+  text.replaceAll(encoded, (one) => `%${one.charCodeAt(0).toString(16).toUpperCase().padStart(2, '0')}`)
 
-/** The name of a partition as Hive makes it, such as `year=2026/month=11`. */
+/** What Hive has in place of a value that is empty or missing. */
+const noValue = '__HIVE_DEFAULT_PARTITION__'
+
+/** @param keys names of the table's partition keys, one for each value */
 export const partitionName = (keys: readonly string[], values: readonly string[]): string =>
-  keys
-    .map((key, index) => {
-      const value = values[index] ?? ''
-      return `${encode(key.toLowerCase())}=${value === '' ? noValue : encode(value)}`
-    })
-    .join('/')
+  keys.map((key, index) => `${encode(key.toLowerCase())}=${encode(values[index] || noValue)}`).join('/')
 
-/** The values in a name such as `year=2026/month=11`. */
 export const valuesIn = (name: string): string[] =>
   name
     .split('/')

@@ -144,11 +144,11 @@ export class PartitionFiles {
     const document = (await this.#documents.read(path, schema, signal)) ?? {}
     const entries: Entries = new Map()
     for (const [name, partition] of Object.entries(document)) {
-      const keys = name.split('/').map((piece) => piece.split('=', 1)[0] ?? '')
-      if (partitionName(keys, partition.values) !== name)
+      const values = valuesIn(name)
+      if (nameless(partition.values) !== nameless(values))
         throw this.#documents.refused(
           path,
-          `${name}.values must be those of its name, ${JSON.stringify(valuesIn(name))}`,
+          `${name}.values must be those of its name, ${JSON.stringify(values)}`,
         )
       if (byCodePoints(name, from) < 0)
         throw this.#documents.refused(path, `${name} must be in a file before this one`)
@@ -157,6 +157,13 @@ export class PartitionFiles {
     return entries
   }
 }
+
+/** The name that values have with any keys; for one that is not there Hive has a word. */
+const nameless = (values: readonly string[]): string =>
+  partitionName(
+    values.map(() => 'key'),
+    values,
+  )
 
 const sortedNames = (entries: Entries): string[] => [...entries.keys()].toSorted(byCodePoints)
 
