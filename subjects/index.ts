@@ -18,6 +18,8 @@ import { inclusions } from './rules/inclusions.ts'
 import { keys, keysInternal } from './access/keys.ts'
 import { logging } from './observability/logging.ts'
 import { metadataCatalogs } from './metadata/catalogs.ts'
+import { metadataMigrationEvents, metadataMigrations } from './metadata/migrations.ts'
+import { metadataRules } from './metadata/rules.ts'
 import { migrationEvents } from './migrations/events.ts'
 import { migrationsInternal } from './migrations/internal.ts'
 import { migrations } from './migrations/migrations.ts'
@@ -58,6 +60,8 @@ export const resources = {
   inclusions,
   pathMappings,
   metadataCatalogs,
+  metadataRules,
+  metadataMigrations,
   extensions,
   extensionStorage,
   usage,
@@ -94,4 +98,5 @@ export const eventContracts: readonly EventContract[] = [
   verificationEvents,
   cleanupEvents,
   alertEvents,
+  metadataMigrationEvents,
 ].flatMap((events) => Object.values(events))

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { DocumentCatalog } from '../../../../../services/metadata/catalogs/filesystem/filesystem.ts'
 import { openDriver, type Driver } from '../../../../../services/drivers/index.ts'
+import { testCatalog } from '../../../../support/catalog-conformance.ts'
 import type { FilesystemSpec } from '../../../../../subjects/filesystems/kinds.ts'
 import type {
   CatalogFunction,
@@ -94,8 +95,11 @@ export async function filesIn(driver: Driver, folder: string): Promise<string[]>
   return names.toSorted()
 }
 
-/** What a catalog of documents does in any store. */
-export function documentCatalogSuite(start: () => Promise<{ spec: FilesystemSpec } & AsyncDisposable>): void {
+/** What a catalog of documents does in any store. @param name of the store, for people */
+export function documentCatalogSuite(
+  name: string,
+  start: () => Promise<{ spec: FilesystemSpec } & AsyncDisposable>,
+): void {
   let store: Awaited<ReturnType<typeof start>>
   let roots = 0
   beforeAll(async () => {
@@ -103,6 +107,28 @@ export function documentCatalogSuite(start: () => Promise<{ spec: FilesystemSpec
   })
   afterAll(() => store?.[Symbol.asyncDispose]())
   const open = () => openAt(store.spec, `metadata/${++roots}`)
+
+  testCatalog({
+    name,
+    missing: undefined,
+    open: async () => (await open()).catalog,
+    locationOf: async (_, path) => `hdfs://lake/${path}`,
+    oddNames: [
+      'select',
+      'x'.repeat(120),
+      'with space',
+      'Größe',
+      'a/b',
+      '..',
+      '.hidden',
+      '50%',
+      'é'.normalize('NFD'),
+    ],
+    views: ['VIRTUAL_VIEW', 'MATERIALIZED_VIEW'],
+    managed: true,
+    partitions: true,
+    transactional: true,
+  })
 
   test('databases are made, changed, listed and dropped', async () => {
     using opened = await open()

@@ -17,7 +17,10 @@ const root = mkdtempSync(join(tmpdir(), 'gantry-documents-'))
 afterAll(() => rmSync(root, { recursive: true, force: true }))
 const spec = { kind: 'local', options: { fsRoot: root } } as const
 
-documentCatalogSuite(async () => ({ spec, [Symbol.asyncDispose]: async () => undefined }))
+documentCatalogSuite('documents in a folder', async () => ({
+  spec,
+  [Symbol.asyncDispose]: async () => undefined,
+}))
 
 const days = { database: 'sales', name: 'days' }
 async function openWithTable(name: string) {
