@@ -1,4 +1,5 @@
 import type { NatsConnection } from '../../broker/rpc/connection.ts'
+import type { Sealer } from '../../broker/identity/seal.ts'
 import { Owners } from '../../broker/rpc/owners.ts'
 import type { RecordJournals } from '../../broker/state/books/record-journal.ts'
 import { Collection } from '../../broker/state/collection.ts'
@@ -14,6 +15,7 @@ import type { CatalogAnswer } from './catalogs/questions.ts'
 export interface MetadataNeeds {
   readonly connection: NatsConnection
   readonly journals: RecordJournals
+  readonly sealer: Sealer
   /** Where catalogs may be, as filesystems. */
   readonly bounds: StoreBounds
 }
@@ -22,7 +24,7 @@ export interface MetadataNeeds {
 export const metadataService = service({
   name: 'metadata',
   contracts: { metadataCatalogs },
-  start: async ({ connection, journals, bounds }: MetadataNeeds) => {
+  start: async ({ connection, journals, sealer, bounds }: MetadataNeeds) => {
     const threads = new QuestionThreads<object, CatalogAnswer>({
       entry: new URL('./catalogs/catalog-thread.ts', import.meta.url),
       workerData: { bounds },
@@ -40,6 +42,7 @@ export const metadataService = service({
         groupOf: ({ owner }) => owner,
         journals,
       }),
+      sealer,
       ask,
     }
     return {

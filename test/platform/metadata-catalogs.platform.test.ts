@@ -1,9 +1,12 @@
-import { createServer as createHttpServer } from 'node:http'
+import { readFileSync, statSync } from 'node:fs'
+import { createServer as createHttpServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { settings } from '../../subjects/access/settings.ts'
 import { loopback } from '../../subjects/kit/names.ts'
 import { metadataCatalogs } from '../../subjects/metadata/catalogs.ts'
 import { listenOnLoopback } from '../support/loopback.ts'
+import { namesBelow } from '../support/names-below.ts'
 import { freePort, startTestPlatform, type TestPlatform } from '../support/platform.ts'
 
 let platform: TestPlatform
@@ -76,3 +79,54 @@ test('a catalog that there is not', async () => {
     body: { code: 'NOT_FOUND' },
   })
 })
+
+test('the secret of a catalog is sealed, masked, and given again for another endpoint', async () => {
+  await using glue = await listenOnLoopback(createHttpServer(answerAsGlueDouble))
+  await platform.call(settings.put, { storeHosts: [loopback] })
+  const secret = 'a-secret-that-is-nowhere-else'
+  const id = { catalogId: 'lake' }
+  const place = { glueEndpoint: `http://127.0.0.1:${glue.port}` }
+  const keys = { accessKey: 'visible', secretKey: secret }
+  const { 'create-glue': add, 'update-glue': update, get, list, 'check-stored': check } = metadataCatalogs
+  const answers: unknown[] = [
+    await platform.call(add, { ...id, ...place, ...keys }),
+    await platform.call(get, id),
+    await platform.call(list, {}),
+    await platform.call(update, { ...id, glueMaxRetries: 1 }),
+    // With the secret that was opened again.
+    await platform.call(check, id),
+  ]
+  expect(answers[0]).toMatchObject({ properties: { accessKey: 'visible', secretKey: '********' } })
+  expect(answers[3]).toMatchObject({ properties: { glueMaxRetries: '1', secretKey: '********' } })
+  expect(answers[4]).toMatchObject({ ok: true })
+  expect(signedWith).toEqual(new Set(['visible']))
+  await using other = await listenOnLoopback(createHttpServer(answerAsGlueDouble))
+  const moved = { ...id, glueEndpoint: `http://127.0.0.1:${other.port}` }
+  await expect(platform.call(update, moved)).rejects.toMatchObject({
+    code: 'NOT_ACCEPTED',
+    details: [
+      { field: 'secretKey', problem: expect.stringContaining('give it again with another glueEndpoint') },
+    ],
+  })
+  await expect(platform.call(update, { ...moved, secretKey: `${secret}\n` })).rejects.toMatchObject({
+    details: [{ field: 'secretKey' }],
+  })
+  answers.push(await platform.call(update, { ...moved, secretKey: secret }))
+  expect(JSON.stringify(answers)).not.toContain(secret)
+  const audit = await platform.rest('platform', 'GET', '/api/v1/audit')
+  expect(JSON.stringify(audit.body)).not.toContain(secret)
+  const paths = namesBelow(platform.home).map((name) => join(platform.home, name))
+  const files = paths.filter((path) => statSync(path, { throwIfNoEntry: false })?.isFile() === true)
+  expect(files.length).toBeGreaterThan(0)
+  expect(files.filter((path) => readFileSync(path).includes(secret))).toEqual([])
+  await platform.call(metadataCatalogs.delete, id)
+})
+
+const signedWith = new Set<string>()
+
+/** Stands for Glue with nothing in it. */
+function answerAsGlueDouble(request: IncomingMessage, response: ServerResponse): void {
+  signedWith.add(/Credential=([^/]+)\//.exec(request.headers.authorization ?? '')?.[1] ?? 'nobody')
+  response.writeHead(200, { 'content-type': 'application/x-amz-json-1.1', 'x-amzn-requestid': '1' })
+  response.end('{"DatabaseList":[]}')
+}

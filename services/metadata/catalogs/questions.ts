@@ -6,6 +6,7 @@ import { checkCatalog } from './check.ts'
 import { type Catalog, partitionsAtOnce, type TableName } from './contract/catalog.ts'
 import { openCatalog } from './index.ts'
 import { matching } from './name-pattern.ts'
+import { valuesIn } from './partition-names.ts'
 
 /** Which of many, in the order of their names. */
 export interface NamePage {
@@ -131,16 +132,6 @@ async function partitionsOf(
 }
 
 const valuesKey = (values: readonly string[]): string => JSON.stringify(values)
-
-/** The values in a name such as `year=2026/month=11`, in which what paths cannot have is percent-encoded, `=` and `/` as well. */
-const valuesIn = (name: string): string[] =>
-  name
-    .split('/')
-    .map((piece) =>
-      piece
-        .slice(piece.indexOf('=') + 1)
-        .replaceAll(/%([0-9A-Fa-f]{2})/g, (_, code: string) => String.fromCharCode(parseInt(code, 16))),
-    )
 
 const pageOf = (names: readonly string[], { like, after, limit }: NamePage): readonly string[] => {
   const isWanted = like === undefined ? () => true : matching(like)

@@ -48,7 +48,7 @@ export class HiveCatalog implements Catalog {
   #takesRequests: boolean | undefined
 
   /** @param bounds where catalogs may be; without them anywhere */
-  constructor(options: CatalogOptions, bounds?: StoreBounds) {
+  constructor(options: CatalogOptions<'hive'>, bounds?: StoreBounds) {
     const { metastoreUris, user = defaultUser, framed = false, ssl = false, caCertificate } = options
     if (caCertificate !== undefined && !ssl)
       throw notAccepted('caCertificate', 'is for ssl: set ssl to true too')
