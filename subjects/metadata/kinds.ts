@@ -92,6 +92,7 @@ export const catalogKinds = {
       ...placeOfData,
       awsRegion: Type.Optional(
         Type.String({
+          maxLength: 40,
           ...form('^[a-z]{2}(?:-[a-z]+){1,3}-\\d{1,2}$', 'a region such as eu-west-1'),
           description: 'Region of the catalog; default that of glueEndpoint, else us-east-1',
         }),
