@@ -6,12 +6,14 @@ import { settings } from '../../subjects/access/settings.ts'
 import { loopback } from '../../subjects/kit/names.ts'
 import { metadataCatalogs } from '../../subjects/metadata/catalogs.ts'
 import { listenOnLoopback } from '../support/loopback.ts'
+import { recordingLog } from '../support/log.ts'
 import { namesBelow } from '../support/names-below.ts'
 import { freePort, startTestPlatform, type TestPlatform } from '../support/platform.ts'
 
+const logged = recordingLog()
 let platform: TestPlatform
 beforeAll(async () => {
-  platform = await startTestPlatform()
+  platform = await startTestPlatform({ log: logged.log })
 })
 afterAll(() => platform[Symbol.asyncDispose]())
 
@@ -120,6 +122,23 @@ test('the secret of a catalog is sealed, masked, and given again for another end
   expect(files.length).toBeGreaterThan(0)
   expect(files.filter((path) => readFileSync(path).includes(secret))).toEqual([])
   await platform.call(metadataCatalogs.delete, id)
+})
+
+test('whatever is at an endpoint that is no Glue, callers are told the same; the log says what', async () => {
+  await platform.call(settings.put, { storeHosts: [loopback] })
+  const keys = { catalogId: 'lake', accessKey: 'visible', secretKey: 'hidden' }
+  const said = new Set<string>()
+  await using web = await listenOnLoopback(createHttpServer((_, response) => response.end('hello')))
+  for (const port of [web.port, await freePort()]) {
+    const glueEndpoint = `http://127.0.0.1:${port}`
+    const made = platform.call(metadataCatalogs['create-glue'], { ...keys, glueEndpoint })
+    await expect(made).rejects.toMatchObject({ code: 'STORE_UNREACHABLE' })
+    await made.catch((error: unknown) => said.add((error as Error).message))
+  }
+  expect([...said]).toEqual([expect.stringContaining('127.0.0.1 is no Glue endpoint that can be reached')])
+  expect(logged.text()).toContain('200 without anything that Glue answers')
+  expect(logged.text()).toContain('ECONNREFUSED')
+  expect(logged.text()).not.toContain('hidden')
 })
 
 const signedWith = new Set<string>()

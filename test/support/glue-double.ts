@@ -41,6 +41,9 @@ export class GlueDouble {
   answeredAtOnce = 40
   /** Names of the calls that came. */
   readonly calls: string[] = []
+  /** Of each call the access key and the region that it was signed with. */
+  readonly signers: string[] = []
+  readonly regions: string[] = []
   readonly #moto: string
   /** By database and name. */
   readonly #functions = new Map<string, Map<string, Json>>()
@@ -73,6 +76,10 @@ export class GlueDouble {
     const body = Buffer.concat(await Array.fromAsync(request as AsyncIterable<Buffer>))
     const call = String(request.headers['x-amz-target']).replace('AWSGlue.', '')
     this.calls.push(call)
+    const [, key = '', region = ''] =
+      /Credential=([^/]+)\/\d+\/([^/]+)\/glue\//.exec(request.headers.authorization ?? '') ?? []
+    this.signers.push(key)
+    this.regions.push(region)
     const at = this.#failures.findIndex((failure) => failure.call === call)
     if (at >= 0) return this.#failures.splice(at, 1)[0]!.answer(response)
     try {

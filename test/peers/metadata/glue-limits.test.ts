@@ -1,7 +1,12 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import type { ServerResponse } from 'node:http'
-import { afterAll, afterEach, beforeAll, beforeEach, expect } from 'vitest'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, afterEach, beforeAll, beforeEach, expect, vi } from 'vitest'
+import { createBounds } from '../../../services/drivers/contract/bounds.ts'
 import type { Catalog } from '../../../services/metadata/catalogs/contract/catalog.ts'
 import { openCatalog } from '../../../services/metadata/catalogs/index.ts'
+import { loopback } from '../../../subjects/kit/names.ts'
 import type { Partition } from '../../../subjects/metadata/objects.ts'
 import { GlueDouble } from '../../support/glue-double.ts'
 import { type Moto, noMoto, startMoto } from '../../support/moto.ts'
@@ -34,6 +39,7 @@ beforeEach(async () => {
   })
 })
 afterEach(async () => {
+  vi.unstubAllEnvs()
   catalog?.close()
   await server?.[Symbol.asyncDispose]()
 })
@@ -175,6 +181,54 @@ glueTest('what is no Glue is told of in the same words, whatever it is', async (
   await server![Symbol.asyncDispose]()
   said.add((await catalog!.probe(never).catch((error: unknown) => error as Error))!.message)
   expect([...said]).toEqual([expect.stringContaining('127.0.0.1 is no Glue endpoint that can be reached')])
+})
+
+glueTest('credentials of the host that have ended are got anew', async () => {
+  const identities = ['environment']
+  const bounds = createBounds([], { roots: undefined, hosts: [loopback], hostCredentials: identities })
+  const hosts = await openCatalog(
+    {
+      kind: 'glue',
+      options: {
+        glueEndpoint: server!.endpoint,
+        credentialsProvider: 'EnvironmentVariableCredentialsProvider',
+      },
+    },
+    bounds,
+  )
+  vi.stubEnv('AWS_SECRET_ACCESS_KEY', 'hidden')
+  vi.stubEnv('AWS_ACCESS_KEY_ID', 'first')
+  await hosts.databases(never)
+  vi.stubEnv('AWS_ACCESS_KEY_ID', 'second')
+  await hosts.databases(never)
+  double.fail('GetDatabases', 'ExpiredTokenException')
+  await hosts.databases(never)
+  expect(double.signers).toEqual(['first', 'first', 'first', 'second'])
+  hosts.close()
+})
+
+glueTest('the environment and the files of the host say nothing else', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'gantry-glue-'))
+  const file = join(folder, 'config')
+  writeFileSync(file, '[default]\nregion = nowhere-1\nendpoint_url = http://127.0.0.1:1\nmax_attempts = 1\n')
+  for (const [name, value] of Object.entries({
+    AWS_CONFIG_FILE: file,
+    AWS_ENDPOINT_URL: 'http://127.0.0.1:1',
+    AWS_ENDPOINT_URL_GLUE: 'http://127.0.0.1:1',
+    AWS_REGION: 'nowhere-1',
+    AWS_MAX_ATTEMPTS: '1',
+    AWS_ACCESS_KEY_ID: 'of-the-host',
+    AWS_SECRET_ACCESS_KEY: 'hidden',
+  }))
+    vi.stubEnv(name, value)
+  try {
+    double.fail('GetDatabases', 'ThrottlingException')
+    expect(await catalog!.databases(never)).toEqual([])
+    expect(double.signers).toEqual(['visible', 'visible'])
+    expect(double.regions).toEqual(['us-east-1', 'us-east-1'])
+  } finally {
+    rmSync(folder, { recursive: true })
+  }
 })
 
 glueTest('whoever gives up gets the reason', async () => {

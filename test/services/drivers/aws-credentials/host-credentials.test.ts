@@ -312,7 +312,7 @@ describe('a filesystem', () => {
     async (credentialsProvider, wanted) => {
       await using driver = open({ credentialsProvider }, boundsOf(['/etc/passwd']))
       expect(() => driver.requirePlace()).toThrow(
-        `input: credentialsProvider uses credentials of the host, which filesystems may not: an administrator can add ${wanted} to the setting hostCredentials`,
+        `input: credentialsProvider uses credentials of the host, which filesystems and catalogs may not: an administrator can add ${wanted} to the setting hostCredentials`,
       )
       await using bare = open({ credentialsProvider })
       expect(await failureOf(bare.probe(never))).toBe('refused')
