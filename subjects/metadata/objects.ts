@@ -97,7 +97,11 @@ export const Table = model('MetadataTable', {
       rewriteEnabled: Type.Boolean({
         description: 'Whether queries may be answered from a materialized view',
       }),
+      sources: Type.Optional(Names('Tables that a materialized view is made of, such as sales.orders')),
     }),
+  ),
+  retention: Type.Optional(
+    Type.Integer({ description: 'How long data are kept, as the catalog counts it; left out where it is 0' }),
   ),
   createdMs: created,
 })

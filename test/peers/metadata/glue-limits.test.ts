@@ -110,6 +110,21 @@ glueTest('pages that lead back, and partitions that never come, end', async () =
   await expect(catalog!.partitions(table, ['day=1'], never)).rejects.toMatchObject({ failure: 'throttled' })
 })
 
+glueTest('an answer that is too long, or is not what Glue gives, is none', async () => {
+  const none = { failure: 'unreachable', message: expect.stringMatching(/^databases of AWS Glue at /) }
+  for (const body of [
+    ' '.repeat(65 * 1024 * 1024),
+    'no JSON',
+    '{"DatabaseList":{}}',
+    '{"DatabaseList":[{"Name":{"a":1}}]}',
+  ]) {
+    double.replace('GetDatabases', (response) =>
+      response.writeHead(200, { 'x-amzn-requestid': '1', 'content-length': body.length }).end(body),
+    )
+    await expect(catalog!.databases(never)).rejects.toMatchObject(none)
+  }
+})
+
 glueTest('functions are made, listed in pages, changed and dropped', async () => {
   await addEvents()
   const { functions } = catalog!.writer!

@@ -5,6 +5,7 @@ import type { AwsCredentials } from '../../../drivers/aws-credentials/host-crede
 import type { Renewable } from '../../../drivers/http/renewed.ts'
 import type { StoreAddress } from '../../../drivers/http/store-address.ts'
 import { isStaleConnection, type StoreAnswer, Transport } from '../../../drivers/http/transport.ts'
+import { read, shapes } from './answers.ts'
 import type { GlueEndpoint } from './endpoint.ts'
 import { failureOf, ForeignAnswer, isExpired } from './errors.ts'
 
@@ -14,6 +15,15 @@ const maxAnswerBytes = 64 * 1024 * 1024
 const probeAttempts = 2
 
 type Limits = Pick<CatalogOptions<'glue'>, keyof typeof glueLimits>
+
+export interface Asked {
+  /** For messages. */
+  readonly what: () => string
+  readonly shape: keyof typeof shapes
+  readonly signal: AbortSignal
+  /** Nobody has spoken to the endpoint before. */
+  readonly isProbe?: boolean
+}
 
 /** What a call of the SDK is given beside its input. */
 export interface CallOptions {
@@ -70,23 +80,22 @@ export class GlueClient {
   }
 
   /**
-   * What a call answers. Rejects with a StoreError, or with the signal's reason.
-   * @param what for messages
+   * What a call answers, as far as `shape` has it. Rejects with a StoreError, or with the signal's reason.
+   * @param call what is called of the SDK
    */
   async ask<T>(
-    what: () => string,
-    signal: AbortSignal,
+    { what, shape, signal, isProbe = false }: Asked,
     call: (glue: Glue, options: CallOptions) => Promise<T>,
-    { isProbe = false } = {},
   ): Promise<T> {
     const glue = isProbe ? this.#probing : this.#glue
     try {
-      return await call(glue, { abortSignal: signal }).catch((error: unknown) => {
+      const answer = await call(glue, { abortSignal: signal }).catch((error: unknown) => {
         if (!isExpired(error) || this.#last === undefined || this.#credentials.forget === undefined)
           throw error
         this.#credentials.forget(this.#last)
         return call(glue, { abortSignal: signal })
       })
+      return read(shapes[shape], answer) as T
     } catch (error) {
       signal.throwIfAborted()
       throw failureOf(error, { what: what(), host: this.#host, isProbe })

@@ -1,5 +1,6 @@
 import { InnerAddressError } from '../../../../broker/common/inner-addresses.ts'
 import { type FailureClass, StoreError } from '../../../drivers/contract/store-error.ts'
+import { UnreadableAnswer } from './answers.ts'
 import { failuresWith } from '../../../drivers/http/failures.ts'
 
 /** By the names of Glue's exceptions, and of those that all of Amazon's services have. */
@@ -93,7 +94,7 @@ export function failureOf(error: unknown, { what, host, isProbe }: FailedAt): St
       ? failed('refused', what, error.message, { cause: error })
       : error instanceof ForeignAnswer
         ? failed('unreachable', what, message, { cause: error })
-        : error instanceof SyntaxError
+        : error instanceof SyntaxError || error instanceof UnreadableAnswer
           ? failed('unreachable', what, 'the answer cannot be read', { cause: error })
           : networkError(what, error as NodeJS.ErrnoException)
   return isProbe ? noEndpoint(what, host, 'Glue', found) : found

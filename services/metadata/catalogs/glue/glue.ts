@@ -78,11 +78,9 @@ export class GlueCatalog implements Catalog {
   }
 
   async probe(signal: AbortSignal): Promise<void> {
-    await this.#client.ask(
-      this.#what('access to it'),
-      signal,
-      (glue, options) => glue.getDatabases({ ...this.#of, MaxResults: 1 }, options),
-      { isProbe: true },
+    const asked = { what: this.#what('access to it'), shape: 'databases', signal, isProbe: true } as const
+    await this.#client.ask(asked, (glue, options) =>
+      glue.getDatabases({ ...this.#of, MaxResults: 1 }, options),
     )
   }
 
@@ -95,7 +93,7 @@ export class GlueCatalog implements Catalog {
     const what = this.#what('databases')
     const names: string[] = []
     const asked = (token: string | undefined) =>
-      this.#client.ask(what, signal, (glue, options) =>
+      this.#client.ask({ what, shape: 'databases', signal }, (glue, options) =>
         glue.getDatabases({ ...this.#of, MaxResults: page.databases, NextToken: token }, options),
       )
     for await (const { DatabaseList: found = [] } of pages(what, asked))
@@ -104,8 +102,9 @@ export class GlueCatalog implements Catalog {
   }
 
   async database(name: string, signal: AbortSignal): Promise<Database | undefined> {
-    const asked = this.#client.ask(this.#what(`database ${name}`), signal, (glue, options) =>
-      glue.getDatabase({ ...this.#of, Name: folded(name) }, options),
+    const asked = this.#client.ask(
+      { what: this.#what(`database ${name}`), shape: 'database', signal },
+      (glue, options) => glue.getDatabase({ ...this.#of, Name: folded(name) }, options),
     )
     const found = (await unlessGone(asked))?.Database
     return found && databaseOf(found)
@@ -115,7 +114,7 @@ export class GlueCatalog implements Catalog {
     const what = this.#what(`tables of ${database}`)
     const tables: TableSummary[] = []
     const asked = (token: string | undefined) =>
-      this.#client.ask(what, signal, (glue, options) =>
+      this.#client.ask({ what, shape: 'tables', signal }, (glue, options) =>
         glue.getTables(
           { ...this.#of, DatabaseName: folded(database), MaxResults: page.tables, NextToken: token },
           options,
@@ -126,8 +125,10 @@ export class GlueCatalog implements Catalog {
   }
 
   async table(database: string, name: string, signal: AbortSignal): Promise<Table | undefined> {
-    const asked = this.#client.ask(this.#what(`table ${database}.${name}`), signal, (glue, options) =>
-      glue.getTable({ ...this.#of, DatabaseName: folded(database), Name: folded(name) }, options),
+    const asked = this.#client.ask(
+      { what: this.#what(`table ${database}.${name}`), shape: 'table', signal },
+      (glue, options) =>
+        glue.getTable({ ...this.#of, DatabaseName: folded(database), Name: folded(name) }, options),
     )
     const found = (await unlessGone(asked))?.Table
     return found && tableOf(found)
@@ -142,7 +143,7 @@ export class GlueCatalog implements Catalog {
     if (keys.length === 0) return []
     const names = new Set<string>()
     const ask = (token?: string, segment?: number) =>
-      this.#client.ask(what, signal, (glue, options) =>
+      this.#client.ask({ what, shape: 'partitionValues', signal }, (glue, options) =>
         glue.getPartitions(
           {
             ...this.#ofTable(table),
@@ -180,8 +181,7 @@ export class GlueCatalog implements Catalog {
       if (tries > triesForLeftOut)
         throw failed('throttled', what(), `${left.length} of ${names.length} were left out again and again`)
       const { Partitions = [], UnprocessedKeys = [] } = await this.#client.ask(
-        what,
-        signal,
+        { what, shape: 'partitions', signal },
         (glue, options) =>
           glue.batchGetPartition({ ...this.#ofTable(table), PartitionsToGet: left }, options),
       )
@@ -201,7 +201,7 @@ export class GlueCatalog implements Catalog {
     const what = this.#what(`functions of ${database}`)
     const functions: CatalogFunction[] = []
     const asked = (token: string | undefined) =>
-      this.#client.ask(what, signal, (glue, options) =>
+      this.#client.ask({ what, shape: 'functions', signal }, (glue, options) =>
         glue.getUserDefinedFunctions(
           {
             ...this.#of,

@@ -42,12 +42,18 @@ export function tableInput(table: Table): TableInput {
     Description:
       comment === undefined || Buffer.byteLength(comment) > maxDescriptionBytes ? undefined : comment,
     Owner: table.owner?.name,
+    Retention: table.retention ?? 0,
     TableType: table.type,
     StorageDescriptor: storageInput(table.columns, table.storage),
     PartitionKeys: columnsInput(table.partitionKeys),
     ViewOriginalText: table.view?.originalText,
     ViewExpandedText: table.view?.expandedText,
-    Parameters: { ...table.parameters, ...ownerTypeOf(table.owner) },
+    Parameters: {
+      ...table.parameters,
+      // Clients of Hive delete the data of a table that has no such parameter when they drop it.
+      ...(table.type === 'EXTERNAL_TABLE' && { EXTERNAL: 'TRUE' }),
+      ...ownerTypeOf(table.owner),
+    },
   }
 }
 

@@ -48,6 +48,7 @@ export function tableOf(table: Sparse<sdk.Table>): Table {
         ? others
         : sorted({ ...others, comment: Description }),
     ...(originalText !== '' && { view: { originalText, expandedText, rewriteEnabled: false } }),
+    ...(table.Retention !== undefined && table.Retention !== 0 && { retention: table.Retention }),
     ...createdAt(table.CreateTime),
   }
 }
@@ -80,7 +81,7 @@ export function functionOf(database: string, made: Sparse<sdk.UserDefinedFunctio
     className: made.ClassName ?? '',
     ...ownerOf(made.OwnerName, made.OwnerType),
     resources: (made.ResourceUris ?? []).map(({ ResourceType = 'JAR', Uri = '' }) => ({
-      type: resourceTypes[ResourceType],
+      type: resourceTypes[ResourceType] ?? 'file',
       uri: Uri,
     })),
     ...createdAt(made.CreateTime),

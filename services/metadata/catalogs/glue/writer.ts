@@ -2,8 +2,9 @@ import type { Glue } from '@aws-sdk/client-glue'
 import type { Database, Partition, Table } from '../../../../subjects/metadata/objects.ts'
 import { StoreError } from '../../../drivers/contract/store-error.ts'
 import type { CatalogWriter, TableName } from '../contract/catalog.ts'
+import { hiveOwnParameters } from '../own-parameters.ts'
 import { valuesIn } from '../partition-names.ts'
-import type { CallOptions, GlueClient } from './client.ts'
+import type { Asked, CallOptions, GlueClient } from './client.ts'
 import { failed, failureOfCode } from './errors.ts'
 import { databaseInput, folded, functionInput, partitionInput, tableInput } from './inputs.ts'
 import { refusalOf } from './limits.ts'
@@ -13,8 +14,9 @@ const atOnce = { create: 100, update: 100, delete: 25 } as const
 /** Calls side by side: the limit of most accounts is some tens a second. */
 const batchesAtOnce = 4
 
-/** What crawlers and jobs of Glue, and clients of Hive, write down of what they have done. */
-const ownParameters = new Set([
+/** In which crawlers and jobs of Glue keep account of what they have done, and clients of Hive. */
+const ownParameters: ReadonlySet<string> = new Set([
+  ...hiveOwnParameters,
   'CreatedByJob',
   'CreatedByJobRun',
   'CrawlerSchemaDeserializerVersion',
@@ -22,9 +24,6 @@ const ownParameters = new Set([
   'UPDATED_BY_CRAWLER',
   'UpdatedByJob',
   'UpdatedByJobRun',
-  'last_modified_by',
-  'last_modified_time',
-  'transient_lastDdlTime',
 ])
 
 /** What Glue says of one partition of several. */
@@ -51,7 +50,7 @@ export class GlueWriter implements CatalogWriter {
     })
     this.functions = {
       create: async (made, signal) => {
-        await this.#ask(`create function ${nameOf(made)}`, signal, (glue, options) =>
+        await this.#change(`create function ${nameOf(made)}`, signal, (glue, options) =>
           glue.createUserDefinedFunction(
             { ...of, DatabaseName: folded(made.database), FunctionInput: functionInput(made) },
             options,
@@ -83,7 +82,7 @@ export class GlueWriter implements CatalogWriter {
   }
 
   async createDatabase(database: Database, signal: AbortSignal): Promise<void> {
-    await this.#ask(`create database ${database.name}`, signal, (glue, options) =>
+    await this.#change(`create database ${database.name}`, signal, (glue, options) =>
       glue.createDatabase({ ...this.#of, DatabaseInput: databaseInput(database) }, options),
     )
   }
@@ -100,8 +99,11 @@ export class GlueWriter implements CatalogWriter {
   async dropDatabase(name: string, signal: AbortSignal): Promise<void> {
     const what = `drop database ${name}`
     // Glue itself would delete its tables with it.
-    const { TableList: tables = [] } = await this.#change(what, signal, (glue, options) =>
-      glue.getTables({ ...this.#of, DatabaseName: folded(name), MaxResults: 1 }, options),
+    const { TableList: tables = [] } = await this.#change(
+      what,
+      signal,
+      (glue, options) => glue.getTables({ ...this.#of, DatabaseName: folded(name), MaxResults: 1 }, options),
+      'tables',
     )
     if (tables.length > 0) throw failed('changed', this.#what(what), `it has the table ${tables[0]!.Name}`)
     await this.#change(what, signal, (glue, options) =>
@@ -110,7 +112,7 @@ export class GlueWriter implements CatalogWriter {
   }
 
   async createTable(table: Table, signal: AbortSignal): Promise<void> {
-    await this.#ask(`create table ${nameOf(table)}`, signal, (glue, options) =>
+    await this.#change(`create table ${nameOf(table)}`, signal, (glue, options) =>
       glue.createTable(
         { ...this.#of, DatabaseName: folded(table.database), TableInput: tableInput(table) },
         options,
@@ -143,11 +145,15 @@ export class GlueWriter implements CatalogWriter {
   ): Promise<void> {
     const what = `add partitions to ${nameOf(table)}`
     await this.#each(what, partitions, atOnce.create, ['AlreadyExistsException'], (batch) =>
-      this.#ask(what, signal, (glue, options) =>
-        glue.batchCreatePartition(
-          { ...this.#ofTable(table), PartitionInputList: batch.map(partitionInput) },
-          options,
-        ),
+      this.#change(
+        what,
+        signal,
+        (glue, options) =>
+          glue.batchCreatePartition(
+            { ...this.#ofTable(table), PartitionInputList: batch.map(partitionInput) },
+            options,
+          ),
+        'errors',
       ),
     )
   }
@@ -159,17 +165,21 @@ export class GlueWriter implements CatalogWriter {
   ): Promise<void> {
     const what = `change partitions of ${nameOf(table)}`
     await this.#each(what, partitions, atOnce.update, [], (batch) =>
-      this.#change(what, signal, (glue, options) =>
-        glue.batchUpdatePartition(
-          {
-            ...this.#ofTable(table),
-            Entries: batch.map((partition) => ({
-              PartitionValueList: [...partition.values],
-              PartitionInput: partitionInput(partition),
-            })),
-          },
-          options,
-        ),
+      this.#change(
+        what,
+        signal,
+        (glue, options) =>
+          glue.batchUpdatePartition(
+            {
+              ...this.#ofTable(table),
+              Entries: batch.map((partition) => ({
+                PartitionValueList: [...partition.values],
+                PartitionInput: partitionInput(partition),
+              })),
+            },
+            options,
+          ),
+        'errors',
       ),
     )
   }
@@ -177,14 +187,18 @@ export class GlueWriter implements CatalogWriter {
   async dropPartitions(table: TableName, names: readonly string[], signal: AbortSignal): Promise<void> {
     const what = `drop partitions of ${nameOf(table)}`
     await this.#each(what, names, atOnce.delete, ['EntityNotFoundException'], (batch) =>
-      this.#change(what, signal, (glue, options) =>
-        glue.batchDeletePartition(
-          {
-            ...this.#ofTable(table),
-            PartitionsToDelete: batch.map((name) => ({ Values: valuesIn(name) })),
-          },
-          options,
-        ),
+      this.#change(
+        what,
+        signal,
+        (glue, options) =>
+          glue.batchDeletePartition(
+            {
+              ...this.#ofTable(table),
+              PartitionsToDelete: batch.map((name) => ({ Values: valuesIn(name) })),
+            },
+            options,
+          ),
+        'errors',
       ),
     )
   }
@@ -220,26 +234,19 @@ export class GlueWriter implements CatalogWriter {
     throw failed(failure === 'gone' ? 'changed' : failure, this.#what(what), said)
   }
 
-  /** Does something to what must be there: that it is gone is a change by somebody else. */
+  /** What is changed, and what something is made in, must be there: that it is gone is a change by somebody else. */
   async #change<T>(
     what: string,
     signal: AbortSignal,
     call: (glue: Glue, options: CallOptions) => Promise<T>,
+    shape: Asked['shape'] = 'nothing',
   ): Promise<T> {
     try {
-      return await this.#client.ask(() => this.#what(what), signal, call)
+      return await this.#client.ask({ what: () => this.#what(what), shape, signal }, call)
     } catch (error) {
       if (!(error instanceof StoreError) || error.failure !== 'gone') throw error
       throw new StoreError('changed', error.message, { cause: error })
     }
-  }
-
-  #ask<T>(
-    what: string,
-    signal: AbortSignal,
-    call: (glue: Glue, options: CallOptions) => Promise<T>,
-  ): Promise<T> {
-    return this.#client.ask(() => this.#what(what), signal, call)
   }
 
   #what(operation: string): string {

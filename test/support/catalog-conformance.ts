@@ -1,0 +1,325 @@
+import { afterAll, beforeAll, expect } from 'vitest'
+import {
+  type Catalog,
+  type CatalogWriter,
+  partitionsAtOnce,
+} from '../../services/metadata/catalogs/contract/catalog.ts'
+import type { Database, Parameters, Partition, Storage, Table } from '../../subjects/metadata/objects.ts'
+import { testUnless } from './unless.ts'
+
+/** A kind of catalog that is tested, and what it can hold: without a word for it, all. */
+export interface CatalogSubject {
+  /** Of the tests. */
+  readonly name: string
+  /** Why it is not here; undefined where it is. */
+  readonly missing: string | undefined
+  /** One that can be written to. It is closed by the tests. */
+  open(): Promise<Catalog>
+  /** URI of a folder that it takes, whether there is one or not. */
+  locationOf(catalog: Catalog, path: string): Promise<string>
+  /** Names of tables that are odd, but taken. */
+  readonly oddNames: readonly string[]
+  /** A table or database as it holds one: what it has no place for left out. */
+  readonly held?: (table: Table) => Table
+  readonly heldDatabase?: (database: Database) => Database
+  readonly heldPartition?: (partition: Partition) => Partition
+  /** Types of views. */
+  readonly views: readonly ('VIRTUAL_VIEW' | 'MATERIALIZED_VIEW')[]
+  /** Whether managed tables are such beside external ones. */
+  readonly managed: boolean
+  readonly partitions: boolean
+  /** Whether it can be told to take a table whose rows are changed in transactions. */
+  readonly transactional?: boolean
+}
+
+const never = new AbortController().signal
+const nested = 'struct<a:array<map<string,decimal(38,10)>>,b:struct<c:varchar(10),d:char(3)>>'
+/** Of partitions: more than are asked for at once. */
+const manyPartitions = partitionsAtOnce + 234
+/** A metastore that shares half a core takes 50 ms to add one. */
+const manyPartitionsMs = 240_000
+
+export const plainStorage = (location: string | undefined): Storage => ({
+  ...(location !== undefined && { location }),
+  inputFormat: 'org.apache.hadoop.mapred.TextInputFormat',
+  outputFormat: 'org.apache.hadoop.hive.ql.io.HiveIgnoreKeyTextOutputFormat',
+  serde: {
+    library: 'org.apache.hadoop.hive.serde2.lazy.LazySimpleSerDe',
+    parameters: { 'field.delim': '\u0001', 'serialization.format': '1' },
+  },
+  compressed: false,
+  bucketCount: -1,
+  bucketColumns: [],
+  sortColumns: [],
+  parameters: {},
+})
+
+const column = (name: string, type = 'string') => ({ name, type })
+const ada = { name: 'ada', type: 'user' } as const
+
+/** Goes through all that a catalog does; each test has databases of its own. */
+export function testCatalog(subject: CatalogSubject): void {
+  const { missing, held = (one) => one, heldDatabase = (one) => one, heldPartition = (one) => one } = subject
+  let catalog: Catalog
+  let writer: CatalogWriter
+  if (missing === undefined) {
+    beforeAll(async () => {
+      catalog = await subject.open()
+      writer = catalog.writer!
+    })
+    afterAll(() => catalog?.close())
+  }
+  const theTest = (name: string, work: () => Promise<void>, timeoutMs?: number) =>
+    testUnless(missing, `${subject.name}: ${name}`, work, timeoutMs)
+  const locationOf = (path: string) => subject.locationOf(catalog, path)
+
+  /** What the catalog says of itself, and what it fills in where nothing was given, left out. */
+  const ownOut = (parameters: Parameters): Parameters =>
+    Object.fromEntries(Object.entries(parameters).filter(([name]) => !writer.isOwnParameter(name)))
+  const plain = <T extends { parameters: Parameters; createdMs?: number }>(one: T): T => {
+    const { createdMs: _, ...others } = one
+    return { ...others, parameters: ownOut(one.parameters) } as T
+  }
+  const tableNow = async ({ database, name }: Table): Promise<Table | undefined> => {
+    const found = await catalog.table(database, name, never)
+    return found && plain(found)
+  }
+  const createDatabase = async (name: string, more: Partial<Database> = {}): Promise<Database> => {
+    const made = heldDatabase({
+      name,
+      location: await locationOf(`${name}.db`),
+      owner: ada,
+      parameters: {},
+      ...more,
+    })
+    await writer.createDatabase(made, never)
+    return made
+  }
+  const tableIn = async (database: string, name: string, more: Partial<Table> = {}): Promise<Table> =>
+    held({
+      database,
+      name,
+      type: 'EXTERNAL_TABLE',
+      owner: ada,
+      columns: [column('id', 'bigint')],
+      partitionKeys: [],
+      storage: plainStorage(await locationOf(`${database}.db/${encodeURIComponent(name)}`)),
+      parameters: {},
+      ...more,
+    })
+  const createTable = async (...table: ArgumentsOf<typeof tableIn>): Promise<Table> => {
+    const made = await tableIn(...table)
+    await writer.createTable(made, never)
+    return made
+  }
+  const expectChanged = (work: Promise<unknown>) => expect(work).rejects.toMatchObject({ failure: 'changed' })
+
+  theTest('a database is made, changed and dropped', async () => {
+    const made = await createDatabase('conf_one', {
+      description: 'All of it – überall',
+      parameters: { team: 'data' },
+    })
+    expect(await catalog.databases(never)).toContain('conf_one')
+    expect(plain((await catalog.database('conf_one', never))!)).toEqual(made)
+    await expectChanged(writer.createDatabase(made, never))
+    const altered = heldDatabase({
+      ...made,
+      description: 'Other',
+      parameters: { other: 'thing' },
+    })
+    await writer.alterDatabase(altered, never)
+    expect(plain((await catalog.database('conf_one', never))!)).toEqual(altered)
+    const table = await createTable('conf_one', 'there')
+    await expectChanged(writer.dropDatabase('conf_one', never))
+    await writer.dropTable(table, never)
+    await writer.dropDatabase('conf_one', never)
+    expect(await catalog.database('conf_one', never)).toBeUndefined()
+    await expectChanged(writer.alterDatabase(made, never))
+    await expectChanged(writer.dropDatabase('conf_one', never))
+  })
+
+  theTest('what is not there is changed by nobody', async () => {
+    await createDatabase('conf_none')
+    await expectChanged(writer.createTable(await tableIn('conf_nowhere', 'one'), never))
+    await expectChanged(writer.alterTable(await tableIn('conf_none', 'one'), never))
+    await expectChanged(writer.dropTable({ database: 'conf_none', name: 'one' }, never))
+    await expect(catalog.tables('conf_nowhere', never)).rejects.toMatchObject({ failure: 'gone' })
+    expect(await catalog.tables('conf_none', never)).toEqual([])
+    expect(await catalog.table('conf_none', 'one', never)).toBeUndefined()
+  })
+
+  theTest('a table has all that it was made with, and keeps what is changed of it', async () => {
+    await createDatabase('conf_tables')
+    const location = await locationOf('conf_tables.db/all')
+    const made = await createTable('conf_tables', 'all_of_it', {
+      columns: [
+        { ...column('id', 'bigint'), comment: 'Number – größer als 0' },
+        column('lines', nested),
+        column('price', 'decimal(38,18)'),
+      ],
+      partitionKeys: [{ ...column('day', 'date'), comment: 'Of the order' }],
+      storage: {
+        ...plainStorage(location),
+        bucketCount: 4,
+        bucketColumns: ['id'],
+        sortColumns: [{ name: 'id', order: 'descending' }],
+        parameters: { kept: 'here' },
+        skew: {
+          columns: ['id'],
+          values: [['1'], ['2']],
+          locations: [{ values: ['1'], location: `${location}/id=1` }],
+          inSubfolders: true,
+        },
+      },
+      parameters: { comment: 'Orders', 'a.b': 'c=d, "e"' },
+    })
+    expect(writer.refuses(made)).toBeUndefined()
+    expect(await tableNow(made)).toEqual(made)
+    const [summary] = await catalog.tables('conf_tables', never)
+    expect(summary).toMatchObject({ name: 'all_of_it' })
+    await expectChanged(writer.createTable(made, never))
+    const altered = held({
+      ...made,
+      columns: [...made.columns, { ...column('more', 'array<string>'), comment: 'New' }],
+      owner: { name: 'grace', type: 'user' },
+      storage: { ...made.storage, location: await locationOf('conf_tables.db/elsewhere') },
+      parameters: { comment: 'Other orders' },
+    })
+    await writer.alterTable(altered, never)
+    expect(await tableNow(made)).toEqual(altered)
+    await writer.dropTable(made, never)
+    expect(await tableNow(made)).toBeUndefined()
+  })
+
+  theTest('tables have odd names, and come in the order of them', async () => {
+    await createDatabase('conf_odd')
+    for (const name of subject.oddNames) await createTable('conf_odd', name)
+    const byBytes = (one: string, other: string) => Buffer.compare(Buffer.from(one), Buffer.from(other))
+    const names = (await catalog.tables('conf_odd', never)).map(({ name }) => name)
+    expect(names).toEqual(subject.oddNames.toSorted(byBytes))
+    for (const name of subject.oddNames) {
+      expect(await catalog.table('conf_odd', name, never)).toMatchObject({ name })
+      await writer.dropTable({ database: 'conf_odd', name }, never)
+    }
+    await writer.dropDatabase('conf_odd', never)
+  })
+
+  if (subject.managed)
+    theTest('a managed table stays one when it is changed', async () => {
+      await createDatabase('conf_managed')
+      const made = await createTable('conf_managed', 'own', {
+        type: 'MANAGED_TABLE',
+        parameters: { a: 'b' },
+      })
+      expect(await tableNow(made)).toEqual(made)
+      const altered = { ...made, parameters: { a: 'c' } }
+      await writer.alterTable(altered, never)
+      expect(await tableNow(made)).toEqual(altered)
+    })
+
+  if (subject.transactional === true)
+    theTest('a table with transactions is one', async () => {
+      await createDatabase('conf_acid')
+      const made = await createTable('conf_acid', 'rows', {
+        type: 'MANAGED_TABLE',
+        parameters: { transactional: 'true', transactional_properties: 'insert_only' },
+      })
+      expect(await tableNow(made)).toEqual(made)
+      await writer.dropTable(made, never)
+    })
+
+  for (const type of subject.views)
+    theTest(`a ${type} has its texts`, async () => {
+      const database = `conf_${type.toLowerCase()}`
+      await createDatabase(database)
+      await createTable(database, 'orders')
+      const materialized = type === 'MATERIALIZED_VIEW'
+      const { location: _, ...unplaced } = plainStorage(undefined)
+      const made = await createTable(database, 'ids', {
+        type,
+        ...(!materialized && { storage: unplaced }),
+        view: {
+          originalText: 'select id from orders',
+          expandedText: `select \`id\` from \`${database}\`.\`orders\``,
+          rewriteEnabled: materialized,
+          ...(materialized && { sources: [`${database}.orders`] }),
+        },
+      })
+      expect(await tableNow(made)).toEqual(made)
+      const altered = held({
+        ...made,
+        view: { ...made.view!, originalText: 'select id from orders where id > 1', rewriteEnabled: false },
+      })
+      await writer.alterTable(altered, never)
+      expect(await tableNow(made)).toEqual(altered)
+      await writer.dropTable(made, never)
+    })
+
+  if (subject.partitions)
+    theTest(
+      `${manyPartitions} partitions are added, changed and dropped in batches`,
+      async () => {
+        await createDatabase('conf_parts')
+        const table = await createTable('conf_parts', 'events', {
+          partitionKeys: [column('place'), column('number', 'int')],
+        })
+        const of = { database: table.database, name: table.name }
+        // Paths cannot have all characters of values.
+        const place = 'here: 50% = ü/ö'
+        const made = Array.from({ length: manyPartitions }, (_, index) =>
+          heldPartition({
+            values: [place, String(index)],
+            columns: table.columns,
+            storage: plainStorage(`${table.storage.location}/p/${index}`),
+            parameters: { index: String(index) },
+          }),
+        )
+        const batches = (all: readonly Partition[]) => [
+          all.slice(0, partitionsAtOnce),
+          all.slice(partitionsAtOnce),
+        ]
+        const [first = [], rest = []] = batches(made)
+        await writer.addPartitions(of, first, never)
+        // Those that are there already stay.
+        await writer.addPartitions(of, [...first.slice(0, 10), ...rest], never)
+        const names = await catalog.partitionNames(of, never)
+        expect(names).toHaveLength(manyPartitions)
+        const found = await catalog.partitions(of, names.slice(0, partitionsAtOnce), never)
+        expect(found).toHaveLength(partitionsAtOnce)
+        for (const one of found) expect(plain(one)).toEqual(made[Number(one.values[1])])
+        const altered = first.slice(0, 50).map((one) =>
+          heldPartition({
+            ...one,
+            columns: [...one.columns, column('added')],
+            storage: { ...one.storage, location: `${one.storage.location}-moved` },
+            parameters: { changed: 'yes' },
+          }),
+        )
+        await writer.alterPartitions(of, altered, never)
+        const namesOf = (partitions: readonly Partition[]) => {
+          const numbers = new Set(partitions.map(({ values }) => values[1]!))
+          return names.filter((name) => numbers.has(name.slice(name.lastIndexOf('=') + 1)))
+        }
+        const changed = await catalog.partitions(of, namesOf(altered), never)
+        expect(changed).toHaveLength(altered.length)
+        for (const one of changed) expect(plain(one)).toEqual(altered[Number(one.values[1])])
+        // A change of the table leaves its partitions as they are.
+        await writer.alterTable({ ...table, parameters: { a: 'b' } }, never)
+        expect(await catalog.partitionNames(of, never)).toHaveLength(manyPartitions)
+        await writer.dropPartitions(of, [...namesOf(first.slice(0, 100)), 'place=nowhere/number=1'], never)
+        expect(await catalog.partitionNames(of, never)).toHaveLength(manyPartitions - 100)
+        await expectChanged(writer.alterPartitions(of, altered, never))
+        await expect(catalog.partitionNames({ ...of, name: 'nothing' }, never)).rejects.toMatchObject({
+          failure: 'gone',
+        })
+        await expectChanged(writer.addPartitions({ ...of, name: 'nothing' }, rest, never))
+        await writer.dropTable(of, never)
+        await writer.dropDatabase('conf_parts', never)
+      },
+      manyPartitionsMs,
+    )
+}
+
+type ArgumentsOf<F extends (...values: never[]) => unknown> = F extends (...values: infer A) => unknown
+  ? A
+  : never
