@@ -84,7 +84,9 @@ export class GlueDouble {
     if (at >= 0) return this.#failures.splice(at, 1)[0]!.answer(response)
     try {
       const asked = JSON.parse(body.toString()) as Json
-      const answer = await this.#worked(call, asked, (other) => this.#passed(request, call, other))
+      const answer = await this.#worked(call, asked, (other, another = call) =>
+        this.#passed(request, another, other),
+      )
       response.writeHead(200, headers()).end(JSON.stringify(answer))
     } catch (error) {
       if (!(error instanceof Refusal)) throw error
@@ -92,7 +94,11 @@ export class GlueDouble {
     }
   }
 
-  async #worked(call: string, asked: Json, pass: (asked: Json) => Promise<Json>): Promise<Json> {
+  async #worked(
+    call: string,
+    asked: Json,
+    pass: (asked: Json, call?: string) => Promise<Json>,
+  ): Promise<Json> {
     const [field, limit] = batches[call] ?? []
     if (field !== undefined && (asked[field] as unknown[]).length > limit!)
       throw new Refusal('ValidationException', `${field} has more than ${limit}`)
@@ -101,6 +107,8 @@ export class GlueDouble {
       const answer = await pass({ ...asked, PartitionsToGet: wanted.slice(0, this.answeredAtOnce) })
       return { ...answer, UnprocessedKeys: wanted.slice(this.answeredAtOnce) }
     }
+    // Functions are in a database.
+    if (call.includes('UserDefinedFunction')) await pass({ Name: asked['DatabaseName'] }, 'GetDatabase')
     if (call in lists) {
       const list = lists[call as keyof typeof lists]
       const { [list]: all } = await (call === 'GetUserDefinedFunctions' ? this.#listed(asked) : pass(asked))

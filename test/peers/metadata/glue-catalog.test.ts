@@ -7,6 +7,7 @@ import { answer } from '../../../services/metadata/catalogs/questions.ts'
 import type { CatalogOptions } from '../../../subjects/metadata/kinds.ts'
 import type { Partition, Table } from '../../../subjects/metadata/objects.ts'
 import { testCatalog } from '../../support/catalog-conformance.ts'
+import { GlueDouble } from '../../support/glue-double.ts'
 import { type Moto, noMoto, startMoto } from '../../support/moto.ts'
 import { testUnless } from '../../support/unless.ts'
 
@@ -15,6 +16,8 @@ const missing = noMoto()
 const never = new AbortController().signal
 const keys = { accessKey: 'visible', secretKey: 'hidden-from-all' }
 let moto: Moto | undefined
+/** The same with pages, limits of calls, and functions. */
+let limited: Awaited<ReturnType<GlueDouble['listen']>> | undefined
 let options: CatalogOptions<'glue'>
 let catalog: Catalog
 let seen: Glue
@@ -22,6 +25,11 @@ beforeAll(async () => {
   if (missing !== undefined) return
   moto = await startMoto()
   const { endpoint } = moto
+  const double = new GlueDouble(endpoint)
+  // As many as are asked for.
+  double.pageSize = Infinity
+  double.answeredAtOnce = 300
+  limited = await double.listen()
   options = { glueEndpoint: endpoint, awsRegion: 'eu-west-1', ...keys }
   catalog = await openCatalog({ kind: 'glue', options })
   seen = new Glue({
@@ -33,17 +41,22 @@ beforeAll(async () => {
 afterAll(async () => {
   catalog?.close()
   seen?.destroy()
+  await limited?.[Symbol.asyncDispose]()
   await moto?.[Symbol.asyncDispose]()
 })
 testCatalog({
   name: 'Glue',
   missing,
-  open: () => openCatalog({ kind: 'glue', options }),
+  open: () => openCatalog({ kind: 'glue', options: { ...options, glueEndpoint: limited!.endpoint } }),
   locationOf: (_, path) => Promise.resolve(`s3://lake/${path}`),
   oddNames: ['select', 'x'.repeat(255), 'with_underscore', '1st', 'with blank', 'größe', 'a.b/c'],
   views: ['VIRTUAL_VIEW'],
   managed: true,
   partitions: true,
+  functions: true,
+  constraints: false,
+  statistics: false,
+  feed: false,
 })
 
 const glueTest = (name: string, work: () => Promise<void>) => testUnless(missing, `Glue: ${name}`, work)
