@@ -1,6 +1,7 @@
 import { currentRequest } from '../broker/messages/request-context.ts'
 import type { Log } from '../broker/common/log.ts'
 import { filesystemKinds } from '../subjects/filesystems/kinds.ts'
+import { catalogKinds } from '../subjects/metadata/kinds.ts'
 
 const stderrFd = 2
 
@@ -8,7 +9,11 @@ const stderrFd = 2
 const secretNames = [
   ...['token', 'password', 'secret', 'clientSecret', 'seed', 'salt', 'jwt'],
   ...['authorization', 'cookie', 'credential', 'operatorToken'],
-  ...new Set(Object.values(filesystemKinds).flatMap(({ secrets }): readonly string[] => secrets)),
+  ...new Set(
+    [...Object.values(filesystemKinds), ...Object.values(catalogKinds)].flatMap(
+      ({ secrets }): readonly string[] => secrets,
+    ),
+  ),
 ]
 const secretPaths = secretNames.flatMap((name) => [name, `*.${name}`, `*.*.${name}`])
 

@@ -1,6 +1,7 @@
 import type { Contract } from '../../subjects/kit/contract.ts'
 import { partField } from '../../subjects/kit/download.ts'
 import { filesystemKinds } from '../../subjects/filesystems/kinds.ts'
+import { catalogKinds } from '../../subjects/metadata/kinds.ts'
 import { fieldsOf, type JsonSchema, jsonSchema } from '../../subjects/kit/json-schema.ts'
 import { printable } from './terminal.ts'
 
@@ -98,11 +99,17 @@ function choicesOf({ enum: members }: JsonSchema): readonly string[] | undefined
     : undefined
 }
 
+/** Resources with kinds, of which each has secrets of its own. */
+const kindsOf: Readonly<Record<string, Readonly<Record<string, { readonly secrets: readonly string[] }>>>> = {
+  filesystems: filesystemKinds,
+  'metadata-catalogs': catalogKinds,
+}
+
 /** Fields of the input whose values nobody else may see. */
 function secretsOf({ resource, verb, cli }: Contract): readonly string[] {
   if (cli?.secrets !== undefined) return cli.secrets
-  if (resource !== 'filesystems') return []
-  return Object.entries(filesystemKinds).flatMap(([kind, { secrets }]) =>
+  const kinds = kindsOf[resource] ?? {}
+  return Object.entries(kinds).flatMap(([kind, { secrets }]) =>
     [`create-${kind}`, `update-${kind}`, `check-${kind}`].includes(verb) ? secrets : [],
   )
 }

@@ -9,6 +9,7 @@ import {
   type FilesystemSpec,
 } from '../../subjects/filesystems/kinds.ts'
 import { product } from '../../subjects/kit/names.ts'
+import { requireSecretsAgain, withoutReplaced } from '../kit/changed-options.ts'
 import { openSecrets, sealSecrets } from '../drivers/contract/secrets.ts'
 import { StoreError } from '../drivers/index.ts'
 import type { FilesystemDependencies } from './dependencies.ts'
@@ -121,9 +122,10 @@ export function updater(kind: FilesystemKind, { owners, filesystems, sealer, sto
       throw new GantryError('NOT_ALLOWED_IN_STATE', `${fileSystemId} is of kind ${current.kind}, not ${kind}`)
     }
     refuseForeignFields({ ...input, role: roleOf(current) })
-    requireSecretsAgain(kind, withoutReplaced(kind, current.options, changes), changes)
+    const its = filesystemKinds[kind]
+    requireSecretsAgain(its, withoutReplaced(its, current.options, changes), changes)
     const opened = openSecrets(current.kind, current.options, sealer).options
-    const options = { ...withoutReplaced(kind, opened, changes), ...changes }
+    const options = { ...withoutReplaced(its, opened, changes), ...changes }
     const asker = await askerOf(owners, call, current)
     await requireReachable({ stores, log }, { kind, options }, fileSystemId, asker)
     const record = await filesystems.update(fileSystemId, (stored) => {
@@ -144,48 +146,6 @@ export function updater(kind: FilesystemKind, { owners, filesystems, sealer, sto
     return publicFilesystem(record)
   }
 }
-
-type Options = Readonly<Record<string, unknown>>
-
-/** Ways of which there can be one only, each an option, or several that go together. */
-type Alternatives = readonly (string | readonly string[])[]
-
-/** The options that stay when others of which there can be one only are given. */
-export function withoutReplaced(kind: FilesystemKind, stored: Options, changes: Options): Options {
-  const its = filesystemKinds[kind]
-  const groups: readonly Alternatives[] = 'alternatives' in its ? its.alternatives : []
-  // What is turned off takes no place.
-  const isGiven = (name: string) => changes[name] !== undefined && changes[name] !== false
-  const replaced = groups.flatMap((group) => {
-    const ways = group.map((way) => (typeof way === 'string' ? [way] : way))
-    const given = ways.filter((way) => way.some(isGiven))
-    return given.length === 0 ? [] : ways.filter((way) => !given.includes(way)).flat()
-  })
-  return Object.fromEntries(Object.entries(stored).filter(([name]) => !replaced.includes(name)))
-}
-
-/**
- * Whoever may change a filesystem need not know its secrets, and must not get them by sending them to an address of his own.
- * Throws GantryError NOT_ACCEPTED where a secret is to be given again.
- * @param stored options, of which only those that are no secrets are looked at
- */
-export function requireSecretsAgain(kind: FilesystemKind, stored: Options, changes: Options): void {
-  const its = filesystemKinds[kind]
-  if (!('sent' in its)) return
-  const { to, secrets }: { readonly to: readonly string[]; readonly secrets: readonly string[] } = its.sent
-  const moved = to.find((name) => {
-    const [option = '', property] = name.split(/\.(.*)/s)
-    if (!Object.hasOwn(changes, option)) return false
-    return valueIn(changes[option], property) !== valueIn(stored[option], property)
-  })
-  const kept = secrets.find((name) => stored[name] !== undefined && changes[name] === undefined)
-  if (moved !== undefined && kept !== undefined)
-    throw notAccepted(kept, `is sent to where ${moved} says: give it again with another ${moved}`)
-}
-
-/** An option, or one of the properties in it. */
-const valueIn = (option: unknown, property: string | undefined): unknown =>
-  property === undefined ? option : (option as Options | undefined)?.[property]
 
 /** Sources and targets share a contract, and some fields belong to one of them. */
 function refuseForeignFields({ role, ...place }: Place): void {

@@ -11,6 +11,7 @@ import { metadataComparisons } from '../../subjects/metadata/comparisons.ts'
 import { metadataMigrations } from '../../subjects/metadata/migrations.ts'
 import { metadataRules } from '../../subjects/metadata/rules.ts'
 import type { StoreBounds } from '../drivers/contract/bounds.ts'
+import { StoreError } from '../drivers/contract/store-error.ts'
 import { service } from '../kit/part.ts'
 import { QuestionThreads } from '../questions/question-threads.ts'
 import type { MetadataDependencies } from './api/dependencies.ts'
@@ -60,11 +61,17 @@ export const metadataService = service({
       patienceMs: workPatienceMs,
     })
     // The kind of a question decides what it asks for and what comes.
-    const ask = (async (kind, spec, asked, asker) =>
-      threads.ask(
-        { kind, spec: await withFilesystem(spec, { connection, sealer }), ...asked },
-        asker,
-      )) as MetadataDependencies['ask']
+    const ask = (async (kind, spec, asked, asker) => {
+      try {
+        const its = await withFilesystem(spec, { connection, sealer })
+        return await threads.ask({ kind, spec: its, ...asked }, asker)
+      } catch (error) {
+        // Callers are not told what is there.
+        if (error instanceof StoreError && error.detail !== undefined)
+          log.warn({ kind: spec.kind, reason: error.detail }, 'The endpoint of a catalog is not that of one.')
+        throw error
+      }
+    }) as MetadataDependencies['ask']
     const work = ((kind, sides, asked, asker) =>
       workThreads.ask({ kind, sides, ...asked }, asker)) as RunDependencies['work']
     const groupOf = ({ owner }: { readonly owner?: string }) => owner
@@ -124,7 +131,7 @@ export const metadataService = service({
     }
     return {
       handlers: {
-        metadataCatalogs: catalogHandlers({ owners, catalogs, ask }),
+        metadataCatalogs: catalogHandlers({ owners, catalogs, sealer, ask }),
         metadataRules: ruleHandlers({ owners, rules, records, ruleChanged }),
         metadataMigrations: migrationHandlers({ owners, catalogs, rules, records, objects, progress }),
         metadataComparisons: comparisons.handlers,

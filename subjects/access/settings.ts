@@ -140,7 +140,7 @@ const fields = {
       }),
       maxPlaces,
     ),
-    description: `Credentials of this host, and of each agent's, that filesystems may use: ${hostIdentities.join(', ')}, and files by their absolute paths; whoever may add a filesystem acts with the rights of the host then. Default none`,
+    description: `Credentials of this host, and of each agent's, that filesystems and catalogs may use: ${hostIdentities.join(', ')}, and files by their absolute paths; whoever may add one of them acts with the rights of the host then. Default none`,
   },
   ...ownerLimitFields,
   roleLimits: record(

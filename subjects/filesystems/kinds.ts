@@ -1,4 +1,5 @@
 import { Type } from 'typebox'
+import { awsCredentialsOptions, awsCredentialsProviders } from './aws-credentials.ts'
 import { azureIneffectiveProperties, azureProperties, azurePropertyFamilies } from './azure-properties.ts'
 import { azureTokenProperties } from './azure-token-properties.ts'
 import { gcsIneffectiveProperties, gcsProperties } from './gcs-properties.ts'
@@ -6,7 +7,7 @@ import { hdfsIneffectiveProperties, hdfsProperties, hdfsPropertyFamilies } from 
 import { propertiesOption } from './properties.ts'
 import { s3IneffectiveProperties, s3Properties } from './s3-properties.ts'
 import { form, portPattern } from '../kit/forms.ts'
-import { GivenPath, maxPathLength, strict } from '../kit/schemas.ts'
+import { GivenPath, strict } from '../kit/schemas.ts'
 
 /** Kinds of services that speak S3's protocol; `services/drivers/s3a/providers.ts` says what is special about each. */
 export const s3Types = [
@@ -21,32 +22,6 @@ export const s3Types = [
   'WASABI',
   'S3_COMPATIBLE',
 ] as const
-
-/** By the names of the classes that Hadoop, and Amazon's SDKs for Java 1 and 2, have for them. */
-export const s3CredentialsProviders = [
-  'SimpleAWSCredentialsProvider',
-  'TemporaryAWSCredentialsProvider',
-  'AnonymousAWSCredentialsProvider',
-  'DefaultAWSCredentialsProviderChain',
-  'DefaultCredentialsProvider',
-  'EnvironmentVariableCredentialsProvider',
-  'WebIdentityTokenCredentialsProvider',
-  'WebIdentityTokenFileCredentialsProvider',
-  'ProfileCredentialsProvider',
-  'ProfileAWSCredentialsProvider',
-  'ContainerCredentialsProvider',
-  'EC2ContainerCredentialsProviderWrapper',
-  'IAMInstanceCredentialsProvider',
-  'InstanceProfileCredentialsProvider',
-] as const
-
-const s3ProviderPackages = [
-  'org.apache.hadoop.fs.s3a.',
-  'org.apache.hadoop.fs.s3a.auth.',
-  'com.amazonaws.auth.',
-  'com.amazonaws.auth.profile.',
-  'software.amazon.awssdk.auth.credentials.',
-].map((name) => name.replaceAll('.', '\\.'))
 
 /** Options that all ways to Azure have. */
 const azure = {
@@ -277,48 +252,10 @@ export const filesystemKinds = {
             'What the service is, where that cannot be told by the endpoint: how buckets are addressed, and what is not asked of it',
         }),
       ),
-      credentialsProvider: Type.Optional(
-        Type.String({
-          ...form(
-            `^(?:${s3ProviderPackages.join('|')})?(?:${s3CredentialsProviders.join('|')})$`,
-            `one of ${s3CredentialsProviders.join(', ')}`,
-          ),
-          description:
-            'Where credentials are from: accessKey and secretKey, with sessionToken if they are temporary; nowhere (public buckets); or the host of the service, where the setting hostCredentials allows it (docs/S3.md). Default: the first if accessKey is given',
-        }),
-      ),
-      awsProfile: Type.Optional(
-        Type.String({
-          ...form('^[A-Za-z0-9_./:@+=-]{1,128}$', '1 to 128 letters, digits and any of _./:@+=-'),
-          description: 'Profile with the credentials, for ProfileCredentialsProvider; default default',
-        }),
-      ),
-      awsCredentialsConfigFile: Type.Optional(
-        Type.String({
-          maxLength: maxPathLength,
-          ...form('^/.+$', 'an absolute path'),
-          description:
-            'File of the host with the profile, for ProfileCredentialsProvider: one that the setting hostCredentials names. Default: that of the user of the service',
-        }),
-      ),
-      accessKey: Type.Optional(
-        Type.String({
-          ...form('^[!-.0-~]{3,128}$', '3 to 128 characters without blanks and slashes'),
-          description: 'Access key id',
-        }),
-      ),
-      secretKey: Type.Optional(
-        Type.String({
-          ...form('^[!-~]{3,256}$', '3 to 256 characters without blanks'),
-          description: 'Secret access key',
-        }),
-      ),
-      sessionToken: Type.Optional(
-        Type.String({
-          ...form('^[!-~]{1,4096}$', 'up to 4,096 characters without blanks'),
-          description: 'Session token of temporary credentials',
-        }),
-      ),
+      ...awsCredentialsOptions({
+        providers: awsCredentialsProviders,
+        from: 'accessKey and secretKey, with sessionToken if they are temporary; nowhere (public buckets); or the host of the service, where the setting hostCredentials allows it (docs/S3.md). Default: the first if accessKey is given',
+      }),
       sqsQueue: Type.Optional(
         Type.String({
           maxLength: 500,

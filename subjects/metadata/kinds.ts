@@ -1,7 +1,9 @@
 import { Type } from 'typebox'
+import { awsCredentialsOptions, awsCredentialsProviders, awsSecrets } from '../filesystems/aws-credentials.ts'
 import type { FilesystemSpec } from '../filesystems/kinds.ts'
 import { form, portPattern } from '../kit/forms.ts'
 import { GivenPath, Name, strict } from '../kit/schemas.ts'
+import { glueLimits } from './glue-limits.ts'
 
 /** Where the data of a catalog's tables are: exactly one of these. Each kind has them beside its own. */
 const placeOfData = {
@@ -21,6 +23,17 @@ const placeOfData = {
 }
 
 const onePlaceOfData = ['fileSystemId', 'defaultFsOverride']
+
+const glueLimit = (name: keyof typeof glueLimits) => {
+  const { means, usual, min, max } = glueLimits[name]
+  return Type.Optional(
+    Type.Integer({
+      minimum: min,
+      maximum: max,
+      description: `${means}; default ${usual}`,
+    }),
+  )
+}
 
 /** An address of HTTP, without a query. */
 const httpAddress = form(
@@ -76,6 +89,55 @@ export const catalogKinds = {
         }),
       ),
     },
+    secrets: [],
+    alternatives: [onePlaceOfData],
+  },
+  glue: {
+    path: 'glue',
+    summary: 'an AWS Glue Data Catalog',
+    example: '--aws-region eu-west-1 --access-key AKIAEXAMPLE --secret-key bXlrZXk=',
+    options: {
+      ...placeOfData,
+      awsRegion: Type.Optional(
+        Type.String({
+          maxLength: 40,
+          ...form('^[a-z]{2}(?:-[a-z]+){1,3}-\\d{1,2}$', 'a region such as eu-west-1'),
+          description: 'Region of the catalog; default that of glueEndpoint, else us-east-1',
+        }),
+      ),
+      glueEndpoint: Type.Optional(
+        Type.String({
+          minLength: 1,
+          maxLength: 300,
+          ...form(
+            `^(?:https?://)?[A-Za-z0-9.-]+(?::${portPattern})?/?$`,
+            'a host name, with a scheme and a port from 1 to 65535 if need be, such as https://glue.eu-west-1.amazonaws.com',
+          ),
+          description: 'Endpoint of the service; default that of Amazon in the region',
+        }),
+      ),
+      glueCatalogId: Type.Optional(
+        Type.String({
+          ...form(
+            '^[A-Za-z0-9._:/-]{1,255}$',
+            'the number of an account, such as 123456789012, or the id of a catalog in it',
+          ),
+          description: 'Catalog; default that of the account of the credentials',
+        }),
+      ),
+      ...awsCredentialsOptions({
+        providers: awsCredentialsProviders.filter((name) => name !== 'AnonymousAWSCredentialsProvider'),
+        from: 'accessKey and secretKey, with sessionToken if they are temporary; or the host of the service, where the setting hostCredentials allows it (docs/S3.md). Default: the first if accessKey is given',
+      }),
+      glueMaxRetries: glueLimit('glueMaxRetries'),
+      glueMaxConnections: glueLimit('glueMaxConnections'),
+      glueMaxSocketTimeout: glueLimit('glueMaxSocketTimeout'),
+      glueConnectionTimeout: glueLimit('glueConnectionTimeout'),
+    },
+    secrets: awsSecrets,
+    // What is signed with a key can be passed on by whoever gets it.
+    sent: { to: ['glueEndpoint'], secrets: awsSecrets },
+    alternatives: [onePlaceOfData],
   },
   filesystem: {
     path: 'filesystem',
@@ -168,6 +230,7 @@ export const catalogOptionSchemas = {
   hive: strict(catalogKinds.hive.options),
   filesystem: strict(catalogKinds.filesystem.options),
   'iceberg-rest': strict(catalogKinds['iceberg-rest'].options),
+  glue: strict(catalogKinds.glue.options),
 }
 
 export type CatalogOptions<K extends CatalogKind = CatalogKind> = {

@@ -1,5 +1,5 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { createServer as createHttpServer } from 'node:http'
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { createServer as createHttpServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
@@ -8,11 +8,14 @@ import { filesystems } from '../../subjects/filesystems/filesystems.ts'
 import { loopback } from '../../subjects/kit/names.ts'
 import { metadataCatalogs } from '../../subjects/metadata/catalogs.ts'
 import { listenOnLoopback } from '../support/loopback.ts'
+import { recordingLog } from '../support/log.ts'
+import { namesBelow } from '../support/names-below.ts'
 import { freePort, startTestPlatform, type TestPlatform } from '../support/platform.ts'
 
+const logged = recordingLog()
 let platform: TestPlatform
 beforeAll(async () => {
-  platform = await startTestPlatform()
+  platform = await startTestPlatform({ log: logged.log })
 })
 afterAll(() => platform[Symbol.asyncDispose]())
 
@@ -170,3 +173,71 @@ test('a catalog of Iceberg is where catalogs may be, and answers as one', async 
     await expect(add(options)).rejects.toMatchObject({ details: [{ field }] })
   expect(await platform.call(list, {})).toEqual([])
 })
+
+test('the secret of a catalog is sealed, masked, and given again for another endpoint', async () => {
+  await using glue = await listenOnLoopback(createHttpServer(answerAsGlueDouble))
+  await platform.call(settings.put, { storeHosts: [loopback] })
+  const secret = 'a-secret-that-is-nowhere-else'
+  const id = { catalogId: 'lake' }
+  const place = { glueEndpoint: `http://127.0.0.1:${glue.port}` }
+  const keys = { accessKey: 'visible', secretKey: secret }
+  const { 'create-glue': add, 'update-glue': update, get, list, 'check-stored': check } = metadataCatalogs
+  const answers: unknown[] = [
+    await platform.call(add, { ...id, ...place, ...keys }),
+    await platform.call(get, id),
+    await platform.call(list, {}),
+    await platform.call(update, { ...id, glueMaxRetries: 1 }),
+    // With the secret that was opened again.
+    await platform.call(check, id),
+  ]
+  expect(answers[0]).toMatchObject({ properties: { accessKey: 'visible', secretKey: '********' } })
+  expect(answers[3]).toMatchObject({ properties: { glueMaxRetries: '1', secretKey: '********' } })
+  expect(answers[4]).toMatchObject({ ok: true })
+  expect(signedWith).toEqual(new Set(['visible']))
+  await using other = await listenOnLoopback(createHttpServer(answerAsGlueDouble))
+  const moved = { ...id, glueEndpoint: `http://127.0.0.1:${other.port}` }
+  await expect(platform.call(update, moved)).rejects.toMatchObject({
+    code: 'NOT_ACCEPTED',
+    details: [
+      { field: 'secretKey', problem: expect.stringContaining('give it again with another glueEndpoint') },
+    ],
+  })
+  await expect(platform.call(update, { ...moved, secretKey: `${secret}\n` })).rejects.toMatchObject({
+    details: [{ field: 'secretKey' }],
+  })
+  answers.push(await platform.call(update, { ...moved, secretKey: secret }))
+  expect(JSON.stringify(answers)).not.toContain(secret)
+  const audit = await platform.rest('platform', 'GET', '/api/v1/audit')
+  expect(JSON.stringify(audit.body)).not.toContain(secret)
+  const paths = namesBelow(platform.home).map((name) => join(platform.home, name))
+  const files = paths.filter((path) => statSync(path, { throwIfNoEntry: false })?.isFile() === true)
+  expect(files.length).toBeGreaterThan(0)
+  expect(files.filter((path) => readFileSync(path).includes(secret))).toEqual([])
+  await platform.call(metadataCatalogs.delete, id)
+})
+
+test('whatever is at an endpoint that is no Glue, callers are told the same; the log says what', async () => {
+  await platform.call(settings.put, { storeHosts: [loopback] })
+  const keys = { catalogId: 'lake', accessKey: 'visible', secretKey: 'hidden' }
+  const said = new Set<string>()
+  await using web = await listenOnLoopback(createHttpServer((_, response) => response.end('hello')))
+  for (const port of [web.port, await freePort()]) {
+    const glueEndpoint = `http://127.0.0.1:${port}`
+    const made = platform.call(metadataCatalogs['create-glue'], { ...keys, glueEndpoint })
+    await expect(made).rejects.toMatchObject({ code: 'STORE_UNREACHABLE' })
+    await made.catch((error: unknown) => said.add((error as Error).message))
+  }
+  expect([...said]).toEqual([expect.stringContaining('127.0.0.1 is no Glue endpoint that can be reached')])
+  expect(logged.text()).toContain('200 without anything that Glue answers')
+  expect(logged.text()).toContain('ECONNREFUSED')
+  expect(logged.text()).not.toContain('hidden')
+})
+
+const signedWith = new Set<string>()
+
+/** Stands for Glue with nothing in it. */
+function answerAsGlueDouble(request: IncomingMessage, response: ServerResponse): void {
+  signedWith.add(/Credential=([^/]+)\//.exec(request.headers.authorization ?? '')?.[1] ?? 'nobody')
+  response.writeHead(200, { 'content-type': 'application/x-amz-json-1.1', 'x-amzn-requestid': '1' })
+  response.end('{"DatabaseList":[]}')
+}

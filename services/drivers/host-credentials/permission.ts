@@ -69,7 +69,7 @@ export class HostPermission {
   #problem(): Problem | undefined {
     if (this.#allowed.length === 0) {
       const wanted = this.#wanted.join(' or ')
-      const text = `uses credentials of the host, which filesystems may not: an administrator can add ${wanted} to the setting hostCredentials with "${setHostCredentials}" (each call replaces the list), or give credentials of its own`
+      const text = `uses credentials of the host, which filesystems and catalogs may not: an administrator can add ${wanted} to the setting hostCredentials with "${setHostCredentials}" (each call replaces the list), or give credentials of its own`
       return { field: this.#field, text }
     }
     return this.#recipients.map(problemOf).find((problem) => problem !== undefined)

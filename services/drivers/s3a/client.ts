@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto'
+import type { AwsCredentials } from '../aws-credentials/host-credentials.ts'
 import { type ClockOffset, digestNames, type PartBody, piecesOf } from '../contract/driver.ts'
 import { digestOf, startDigest } from '../digests/running-digest.ts'
 import { type Asked, request, type RetryLimits, type Service } from '../http/requests.ts'
@@ -9,15 +10,7 @@ import { Transport, type TransportLimits, UnreadableBody } from '../http/transpo
 import { type Checksum, type ContentDigest, headerOf, textLength } from './digests.ts'
 import type { BucketEndpoint } from './endpoint.ts'
 import { failed, type S3Answer, s3Service } from './errors.ts'
-import {
-  emptyHash,
-  encodeKey,
-  encodeS3,
-  type S3Credentials,
-  S3Signer,
-  signingTime,
-  streamedPayload,
-} from './signing.ts'
+import { emptyHash, encodeKey, encodeS3, S3Signer, signingTime, streamedPayload } from './signing.ts'
 import { readFields } from './xml.ts'
 
 export interface S3Request extends Asked {
@@ -50,7 +43,7 @@ interface Unsigned {
 /** Requests to one bucket: signed, retried, sent to the region that the bucket is in, errors classified. */
 export class S3Client {
   readonly #transport: Transport
-  readonly #credentials: Renewable<S3Credentials> | undefined
+  readonly #credentials: Renewable<AwsCredentials> | undefined
   #signer: S3Signer | undefined
   readonly #retry: RetryLimits
   readonly #service: Service<S3Answer>
@@ -61,7 +54,7 @@ export class S3Client {
   /** @param always headers that each request has @param credentials undefined for requests that nobody signs */
   constructor(
     endpoint: BucketEndpoint,
-    credentials: Renewable<S3Credentials> | undefined,
+    credentials: Renewable<AwsCredentials> | undefined,
     limits: TransportLimits & RetryLimits,
     always: Readonly<Record<string, string>>,
     address?: StoreAddress,

@@ -5,6 +5,7 @@ import { notAccepted } from '../../../subjects/kit/errors.ts'
 import { BucketDriver, maxObjectBytes } from '../buckets/bucket-driver.ts'
 import { isName } from '../paths/path-text.ts'
 import type { What } from '../buckets/objects.ts'
+import { type Credentials, credentialsOf } from '../aws-credentials/credentials.ts'
 import type { StoreBounds } from '../contract/bounds.ts'
 import {
   type Capabilities,
@@ -31,7 +32,6 @@ import { requireAddresses, StoreAddress } from '../http/store-address.ts'
 import { lossesOf, metadataOf } from './attributes.ts'
 import { Bucket, type BucketHeaders, type S3Object, timesOf } from './bucket.ts'
 import { S3Client } from './client.ts'
-import { type Credentials, credentialsOf } from './credentials.ts'
 import type { ContentDigest, ContentDigests } from './digests.ts'
 import { type BucketEndpoint, bucketEndpoint, isOfAmazon } from './endpoint.ts'
 import { failed } from './errors.ts'
@@ -61,6 +61,9 @@ const minPageKeys = 2
 
 /** Longest wait between retries, also when the store asks for a longer one. */
 const maxBackoffMs = 20_000
+
+/** What to do without a key. */
+const whenPublic = 'for a public bucket give the credentialsProvider AnonymousAWSCredentialsProvider'
 
 /** A bucket of S3. */
 export class S3Driver extends BucketDriver<S3Object> implements Driver {
@@ -101,7 +104,7 @@ export class S3Driver extends BucketDriver<S3Object> implements Driver {
       field: queue.field,
     }
     const recipients = queueRecipient === undefined ? [recipient] : [recipient, queueRecipient]
-    const credentials = credentialsOf(options, recipients, endpoint.region, bounds)
+    const credentials = credentialsOf(options, recipients, endpoint.region, bounds, whenPublic)
     const concurrency = property('fs.s3a.connection.maximum')
     const limits = {
       connectTimeoutMs: property('fs.s3a.connection.establish.timeout'),

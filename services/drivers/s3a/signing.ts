@@ -1,11 +1,5 @@
 import { createHmac, createSecretKey, hash, type KeyObject } from 'node:crypto'
-
-/** What signs requests: an access key, with a session token where it is a temporary one. */
-export interface S3Credentials {
-  readonly accessKey: string
-  readonly secretKey: string
-  readonly sessionToken?: string | undefined
-}
+import type { AwsCredentials } from '../aws-credentials/host-credentials.ts'
 
 /** What of a request is signed. */
 export interface Signable {
@@ -45,7 +39,7 @@ export function signingTime(ms: number): string {
  * day. The secret leaves this object in no message.
  */
 export class S3Signer {
-  readonly credentials: S3Credentials
+  readonly credentials: AwsCredentials
   readonly #service: string
   #region: string
   #day = ''
@@ -53,7 +47,7 @@ export class S3Signer {
   #key: KeyObject | undefined
 
   /** @param service its name in signatures, such as `sqs` */
-  constructor(credentials: S3Credentials, region: string, service = 's3') {
+  constructor(credentials: AwsCredentials, region: string, service = 's3') {
     this.credentials = credentials
     this.#region = region
     this.#service = service

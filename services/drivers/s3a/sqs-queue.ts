@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto'
+import type { AwsCredentials } from '../aws-credentials/host-credentials.ts'
 import type { FailureClass, StoreError } from '../contract/driver.ts'
 import { failuresWith, type Fixes } from '../http/failures.ts'
 import { jsonObject } from '../http/json.ts'
@@ -10,7 +11,7 @@ import { type StoreAnswer, Transport, type TransportLimits } from '../http/trans
 import { maxFeedAnswerBytes } from '../feeds/answers.ts'
 import type { MessageQueue, QueueMessage, ReceivedMessage } from '../notifications/message-queue.ts'
 import type { QueueAddress } from './queue-address.ts'
-import { type S3Credentials, S3Signer, signingTime } from './signing.ts'
+import { S3Signer, signingTime } from './signing.ts'
 
 /** In one request: the most that the service takes. */
 const batchSize = 10
@@ -99,7 +100,7 @@ const sqsService = (host: string): Service<SqsAnswer> => ({
 
 export interface SqsOptions {
   readonly address: QueueAddress
-  readonly credentials: Renewable<S3Credentials>
+  readonly credentials: Renewable<AwsCredentials>
   readonly limits: RetryLimits & Pick<TransportLimits, 'connectTimeoutMs'>
   /** Where connections may go; undefined for anywhere. */
   readonly bounds: StoreAddress | undefined

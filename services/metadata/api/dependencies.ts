@@ -1,3 +1,4 @@
+import type { Sealer } from '../../../broker/identity/seal.ts'
 import type { Owners } from '../../../broker/rpc/owners.ts'
 import type { Collection } from '../../../broker/state/collection.ts'
 import type { CatalogSpec } from '../../../subjects/metadata/kinds.ts'
@@ -8,6 +9,7 @@ import type { CatalogRecord } from './record.ts'
 export interface MetadataDependencies {
   readonly owners: Owners
   readonly catalogs: Collection<typeof CatalogRecord>
+  readonly sealer: Sealer
   /** Asks a catalog, in a thread of its own. Throws GantryError NOT_ACCEPTED for its options, StoreError. */
   readonly ask: <K extends QuestionKind>(
     kind: K,

@@ -7,15 +7,16 @@ import { maxPageLength } from '../../../subjects/kit/schemas.ts'
 import type { CatalogCheck, metadataCatalogs } from '../../../subjects/metadata/catalogs.ts'
 import { type CatalogKind, catalogKinds, type CatalogSpec } from '../../../subjects/metadata/kinds.ts'
 import { StoreError } from '../../drivers/contract/store-error.ts'
+import { requireSecretsAgain, withoutReplaced } from '../../kit/changed-options.ts'
 import type { Asker } from '../../questions/question-threads.ts'
 import type { CatalogQuestions, NamePage, QuestionKind } from '../catalogs/questions.ts'
 import type { MetadataDependencies } from './dependencies.ts'
-import { type CatalogRecord, publicCatalog, specOf } from './record.ts'
+import { type CatalogRecord, publicCatalog, sealedOptions, specOf, specWith } from './record.ts'
 
 type Asking = Pick<Call<Contract>, 'caller' | 'signal'>
 
 export function catalogHandlers(dependencies: MetadataDependencies): Handlers<typeof metadataCatalogs> {
-  const { owners, catalogs, ask } = dependencies
+  const { owners, catalogs, sealer, ask } = dependencies
   const kinds = Object.keys(catalogKinds) as CatalogKind[]
   const perKind = Object.fromEntries(
     kinds.flatMap((kind) => [
@@ -42,7 +43,7 @@ export function catalogHandlers(dependencies: MetadataDependencies): Handlers<ty
     const record = await find(catalogId)
     const asker = await askerOf(dependencies, call, record)
     try {
-      return await ask(kind, specOf(record), asked, asker)
+      return await ask(kind, specOf(record, sealer), asked, asker)
     } catch (error) {
       throw catalogFailure(error, catalogId)
     }
@@ -67,7 +68,7 @@ export function catalogHandlers(dependencies: MetadataDependencies): Handlers<ty
     },
     'check-stored': async ({ catalogId }, call) => {
       const record = await find(catalogId)
-      return checked(specOf(record), await askerOf({ owners }, call, record), ask)
+      return checked(specOf(record, sealer), await askerOf({ owners }, call, record), ask)
     },
     databases: async ({ catalogId, ...page }, call) => {
       const { names } = await question(catalogId, 'databases', pageOf(page), call)
@@ -115,7 +116,7 @@ const askerOf = async (
 })
 
 /** Makes a catalog of a kind, once it has been asked. */
-function creator(kind: CatalogKind, { owners, catalogs, ask }: MetadataDependencies) {
+function creator(kind: CatalogKind, { owners, catalogs, sealer, ask }: MetadataDependencies) {
   const owned: Owned = {
     limit: 'maxCatalogs',
     what: 'catalogs',
@@ -127,8 +128,8 @@ function creator(kind: CatalogKind, { owners, catalogs, ask }: MetadataDependenc
     if ((await catalogs.get(catalogId)) !== undefined)
       throw new GantryError('ALREADY_EXISTS', `there is a catalog ${catalogId} already`)
     const asker = { owner: allowance?.owner ?? '', signal: call.signal }
-    await requireReachable(ask, { catalogId, kind, options }, asker)
-    const record: CatalogRecord = { catalogId, kind, options }
+    await requireReachable(ask, catalogId, specWith(kind, options), asker)
+    const record: CatalogRecord = { catalogId, kind, options: sealedOptions(kind, options, sealer) }
     await owners.make(allowance, owned, (owner) =>
       catalogs.create(catalogId, { ...record, ...(owner === undefined ? {} : { owner }) }),
     )
@@ -137,20 +138,22 @@ function creator(kind: CatalogKind, { owners, catalogs, ask }: MetadataDependenc
 }
 
 /** Changes a catalog of a kind, once it has been asked. */
-function updater(kind: CatalogKind, { owners, catalogs, ask }: MetadataDependencies) {
+function updater(kind: CatalogKind, { owners, catalogs, sealer, ask }: MetadataDependencies) {
   return async ({ catalogId, ...changes }: { catalogId: string }, call: Asking) => {
     const current = await catalogs.get(catalogId)
     if (current === undefined) throw new GantryError('NOT_FOUND', `there is no catalog ${catalogId}`)
     const { kind: its }: { readonly kind: string } = current
     if (its !== kind)
       throw new GantryError('NOT_ALLOWED_IN_STATE', `${catalogId} is of kind ${its}, not ${kind}`)
-    const options = { ...current.options, ...changes }
-    await requireReachable(ask, { ...current, options }, await askerOf({ owners }, call, current))
+    const of = catalogKinds[kind]
+    requireSecretsAgain(of, withoutReplaced(of, current.options, changes), changes)
+    const options = { ...withoutReplaced(of, specOf(current, sealer).options, changes), ...changes }
+    await requireReachable(ask, catalogId, specWith(kind, options), await askerOf({ owners }, call, current))
     const record = await catalogs.update(catalogId, (stored) => {
       // It was asked with the options that were there before; nobody has asked it with others.
       if (!isDeepStrictEqual(stored, current))
         throw new GantryError('CONFLICT', `${catalogId} was changed by somebody else at the same time`)
-      return { ...stored, options }
+      return { ...stored, options: sealedOptions(kind, options, sealer) }
     })
     return publicCatalog(record)
   }
@@ -159,7 +162,7 @@ function updater(kind: CatalogKind, { owners, catalogs, ask }: MetadataDependenc
 /** Tries a catalog of a kind, of which nothing is kept. */
 function checker(kind: CatalogKind, { owners, ask }: MetadataDependencies) {
   return async (options: Record<string, unknown>, call: Asking): Promise<CatalogCheck> =>
-    checked(specOf({ kind, options }), await askerOf({ owners }, call), ask)
+    checked(specWith(kind, options), await askerOf({ owners }, call), ask)
 }
 
 /** What came of a check; a catalog that does not answer in time is not reached. */
@@ -179,13 +182,14 @@ async function checked(
 
 async function requireReachable(
   ask: MetadataDependencies['ask'],
-  record: CatalogRecord,
+  catalogId: string,
+  spec: CatalogSpec,
   asker: Asker,
 ): Promise<void> {
   try {
-    await ask('probe', specOf(record), {}, asker)
+    await ask('probe', spec, {}, asker)
   } catch (error) {
-    throw catalogFailure(error, record.catalogId)
+    throw catalogFailure(error, catalogId)
   }
 }
 

@@ -3,12 +3,14 @@ import type { StoreBounds } from '../../drivers/contract/bounds.ts'
 import type { Catalog } from './contract/catalog.ts'
 import type { KindOfCatalog } from './contract/kind.ts'
 import { filesystem } from './filesystem/index.ts'
+import { glue } from './glue/index.ts'
 import { hive } from './hive/index.ts'
 import { icebergRest } from './iceberg-rest/index.ts'
 
 /** All kinds of catalogs. */
 export const kindsOfCatalogs: { readonly [K in CatalogKind]: KindOfCatalog<K> } = {
   hive,
+  glue,
   filesystem,
   'iceberg-rest': icebergRest,
 }

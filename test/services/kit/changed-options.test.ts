@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
-import { requireSecretsAgain, withoutReplaced } from '../../../services/filesystems/change.ts'
+import { requireSecretsAgain, withoutReplaced } from '../../../services/kit/changed-options.ts'
+import { filesystemKinds } from '../../../subjects/filesystems/kinds.ts'
 
 const stored = {
   'adls2-oauth2': {
@@ -27,7 +28,7 @@ test.each([
   ['s3a', { endpoint: 'another.example', secretKey: 'new' }, /sessionToken/],
   ['s3a', { additionalProperties: { 'fs.s3a.connection.ssl.enabled': 'false' } }, /secretKey .* another/],
 ] as const)('%s: with %j secrets do not go elsewhere unless they are known', (kind, changes, message) => {
-  expect(() => requireSecretsAgain(kind, stored[kind], changes)).toThrow(message)
+  expect(() => requireSecretsAgain(filesystemKinds[kind], stored[kind], changes)).toThrow(message)
 })
 
 test.each([
@@ -40,7 +41,7 @@ test.each([
   ['s3a', { endpoint: 'one.example' }],
   ['s3a', { additionalProperties: { 'fs.s3a.paging.maximum': '10' } }],
 ] as const)('%s: with %j nothing is to be given again', (kind, changes) => {
-  requireSecretsAgain(kind, stored[kind], changes)
+  requireSecretsAgain(filesystemKinds[kind], stored[kind], changes)
 })
 
 const queue = { bucketName: 'data', sqsQueue: 'changes', sqsEndpoint: 'sqs.example' }
@@ -62,5 +63,5 @@ test.each([
   ['s3a', listening, { sqsQueue: 'changes' }, ['bucketName']],
   ['gcs', { jsonKey: 'sealed', clientEmail: 'a@b' }, { privateKey: 'new' }, ['clientEmail']],
 ] as const)('%s: of %j, with %j, there stay %j', (kind, stored, changes, stay) => {
-  expect(Object.keys(withoutReplaced(kind, stored, changes))).toEqual(stay)
+  expect(Object.keys(withoutReplaced(filesystemKinds[kind], stored, changes))).toEqual(stay)
 })

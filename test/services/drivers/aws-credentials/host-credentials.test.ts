@@ -5,7 +5,10 @@ import { join } from 'node:path'
 import { afterAll, afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { createBounds, type StoreBounds } from '../../../../services/drivers/contract/bounds.ts'
 import { HostPermission } from '../../../../services/drivers/host-credentials/permission.ts'
-import { hostCredentials, type HostChoice } from '../../../../services/drivers/s3a/host-credentials.ts'
+import {
+  hostCredentials,
+  type HostChoice,
+} from '../../../../services/drivers/aws-credentials/host-credentials.ts'
 import { S3Driver } from '../../../../services/drivers/s3a/s3a.ts'
 import { hostIdentities } from '../../../../subjects/filesystems/host-identities.ts'
 import type { FilesystemOptions } from '../../../../subjects/filesystems/kinds.ts'
@@ -309,7 +312,7 @@ describe('a filesystem', () => {
     async (credentialsProvider, wanted) => {
       await using driver = open({ credentialsProvider }, boundsOf(['/etc/passwd']))
       expect(() => driver.requirePlace()).toThrow(
-        `input: credentialsProvider uses credentials of the host, which filesystems may not: an administrator can add ${wanted} to the setting hostCredentials`,
+        `input: credentialsProvider uses credentials of the host, which filesystems and catalogs may not: an administrator can add ${wanted} to the setting hostCredentials`,
       )
       await using bare = open({ credentialsProvider })
       expect(await failureOf(bare.probe(never))).toBe('refused')

@@ -1,19 +1,22 @@
+import type { Static, TObject } from 'typebox'
 import type { HostIdentity } from '../../../subjects/filesystems/host-identities.ts'
-import type { FilesystemOptions, s3CredentialsProviders } from '../../../subjects/filesystems/kinds.ts'
+import type {
+  awsCredentialsOptions,
+  awsCredentialsProviders,
+} from '../../../subjects/filesystems/aws-credentials.ts'
 import { notAccepted } from '../../../subjects/kit/errors.ts'
 import type { StoreBounds } from '../contract/bounds.ts'
 import { HostPermission, type Recipient } from '../host-credentials/permission.ts'
 import type { Renewable } from '../http/renewed.ts'
-import { hostCredentials } from './host-credentials.ts'
-import type { S3Credentials } from './signing.ts'
+import { type AwsCredentials, hostCredentials } from './host-credentials.ts'
 
-type Options = FilesystemOptions<'s3a'>
-type ProviderName = (typeof s3CredentialsProviders)[number]
+type Options = Static<TObject<ReturnType<typeof awsCredentialsOptions>>>
+type ProviderName = (typeof awsCredentialsProviders)[number]
 
 /** Who signs requests, and whether he may where that depends on the host. */
 export interface Credentials {
   /** Undefined for requests that nobody signs. */
-  readonly source: Renewable<S3Credentials> | undefined
+  readonly source: Renewable<AwsCredentials> | undefined
   readonly permission?: HostPermission
 }
 
@@ -35,12 +38,16 @@ const identitiesOf: Readonly<Partial<Record<ProviderName, readonly HostIdentity[
   InstanceProfileCredentialsProvider: ['instance'],
 }
 
-/** @throws GantryError NOT_ACCEPTED that names what is missing, or does not go together */
+/**
+ * Throws GantryError NOT_ACCEPTED that names what is missing, or does not go together.
+ * @param without what to do without accessKey
+ */
 export function credentialsOf(
   options: Options,
   recipients: readonly Recipient[],
   region: string,
   bounds: StoreBounds | undefined,
+  without: string,
 ): Credentials {
   const { credentialsProvider, accessKey, secretKey, sessionToken, awsProfile, awsCredentialsConfigFile } =
     options
@@ -64,11 +71,7 @@ export function credentialsOf(
   const isAnonymous = provider === 'AnonymousAWSCredentialsProvider'
   if (isAnonymous || (provider === undefined && accessKey === undefined && secretKey === undefined)) {
     if (isAnonymous) refuse({ accessKey, secretKey, sessionToken })
-    else
-      throw notAccepted(
-        'accessKey',
-        'is missing; for a public bucket give the credentialsProvider AnonymousAWSCredentialsProvider',
-      )
+    else throw notAccepted('accessKey', `is missing; ${without}`)
     return { source: undefined }
   }
   if (accessKey === undefined) throw notAccepted('accessKey', 'is missing')
@@ -79,6 +82,6 @@ export function credentialsOf(
 }
 
 /** Those that are given hold as long as the filesystem. */
-const staticCredentials = (credentials: S3Credentials): Renewable<S3Credentials> => ({
+const staticCredentials = (credentials: AwsCredentials): Renewable<AwsCredentials> => ({
   get: () => Promise.resolve(credentials),
 })

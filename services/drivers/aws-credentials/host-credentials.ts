@@ -14,7 +14,13 @@ import { type Lease, Renewed } from '../http/renewed.ts'
 import type { StoreAnswer } from '../http/transport.ts'
 import { walkXml } from '../../../broker/common/xml.ts'
 import { readProfiles } from './profiles.ts'
-import type { S3Credentials } from './signing.ts'
+
+/** What signs requests: an access key, with a session token where it is a temporary one. */
+export interface AwsCredentials {
+  readonly accessKey: string
+  readonly secretKey: string
+  readonly sessionToken?: string | undefined
+}
 
 /** What says which credentials of the host are meant. */
 export interface HostChoice {
@@ -27,13 +33,13 @@ export interface HostChoice {
   readonly region: string
 }
 
-type Found = Lease<S3Credentials> | undefined
+type Found = Lease<AwsCredentials> | undefined
 
 /** What a file says holds until it is read again; whoever renews it leaves the old ones valid for some time. */
 const fileMs = 10 * 60_000
 
 /** Credentials of the host, renewed before they end. Every use asks whether it still is allowed. */
-export function hostCredentials(choice: HostChoice, permission: HostPermission): Renewed<S3Credentials> {
+export function hostCredentials(choice: HostChoice, permission: HostPermission): Renewed<AwsCredentials> {
   return new Renewed(async () => {
     const allowed = permission.use()
     const { identities, profileFile } = choice
@@ -218,7 +224,7 @@ async function instance(): Promise<Found> {
 const jsonCode = (answer: StoreAnswer): string | undefined =>
   /^\w{1,100}$/.exec(textsOf(answer)['Code'] ?? textsOf(answer)['code'] ?? '')?.[0]
 
-function metadataLease(answer: StoreAnswer, what: string, fix: string): Lease<S3Credentials> {
+function metadataLease(answer: StoreAnswer, what: string, fix: string): Lease<AwsCredentials> {
   const {
     AccessKeyId: accessKey,
     SecretAccessKey: secretKey,
@@ -233,7 +239,7 @@ function leaseOf(
   answer: StoreAnswer,
   what: string,
   fix: string,
-): Lease<S3Credentials> {
+): Lease<AwsCredentials> {
   const { accessKey, secretKey, sessionToken } = given
   const endsMs = Date.parse(given.ends ?? '')
   if (!isKey(accessKey) || !isKey(secretKey) || !isKey(sessionToken) || Number.isNaN(endsMs))

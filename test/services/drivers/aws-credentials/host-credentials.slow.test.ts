@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { expect, test, vi } from 'vitest'
 import { createBounds } from '../../../../services/drivers/contract/bounds.ts'
 import { HostPermission } from '../../../../services/drivers/host-credentials/permission.ts'
-import { hostCredentials } from '../../../../services/drivers/s3a/host-credentials.ts'
+import { hostCredentials } from '../../../../services/drivers/aws-credentials/host-credentials.ts'
 import { HostIdentityDouble } from '../../../support/host-identity-double.ts'
 
 test('metadata of an instance that drips in is none', async () => {

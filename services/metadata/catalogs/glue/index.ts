@@ -1,0 +1,16 @@
+import { glueLimits } from '../../../../subjects/metadata/glue-limits.ts'
+import type { KindOfCatalog } from '../contract/kind.ts'
+
+export const glue: KindOfCatalog<'glue'> = {
+  kind: 'glue',
+  defaults: {
+    awsRegion: 'us-east-1',
+    ...Object.fromEntries(Object.entries(glueLimits).map(([name, { usual }]) => [name, String(usual)])),
+  },
+  open: async (options, bounds) => {
+    const { GlueCatalog } = await import('./glue.ts')
+    const catalog = new GlueCatalog(options, bounds)
+    catalog.requirePlace()
+    return catalog
+  },
+}
