@@ -1,6 +1,6 @@
 import type { Entry, StorePath } from '../../drivers/contract/driver.ts'
 import { isSameLink } from '../compare/content.ts'
-import { attributesDifferBy, contentDiffersBy, isSameTime } from '../compare/entries.ts'
+import { attributesDifferBy, contentDiffersBy, isKnown, isSameTime } from '../compare/entries.ts'
 import { targetPath } from '../run/mappings.ts'
 import { linksOf } from '../run/metadata.ts'
 import { atTarget, grainMsOf, type Run } from '../run/run.ts'
@@ -131,14 +131,25 @@ export async function hasSameLink(run: Run, path: StorePath, isTold: boolean): P
 }
 
 /**
- * Whether the migration's policy leaves a file as it is at the target: it stood there before, and nothing was written to
- * the source's since the migration began.
+ * What the migration's policy says of a file that stood at the target before, and whose source nobody has written to since
+ * the migration began; see `isKnown`. `false` for any other. What is not skipped may be there still: the scan failed at it,
+ * or it was given other content with its time of before.
  */
-export const isSkipped = (run: Run, source: Entry, target: Entry): boolean =>
-  run.spec.policy !== 'Overwrite' &&
-  source.sizeBytes === target.sizeBytes &&
+const isKnownBefore = (run: Run, source: Entry, target: Entry): ReturnType<typeof isKnown> =>
   (source.modifiedMs === undefined || source.modifiedMs < (run.spec.live?.startedMs ?? 0)) &&
-  !isOwn(run, target)
+  !isOwn(run, target) &&
+  isKnown(run.spec.policy, source, target, grainMsOf(run))
+
+/** Whether a comparison leaves a file as it is at the target, by the migration's policy. */
+export const isSkipped = (run: Run, source: Entry, target: Entry): boolean =>
+  isKnownBefore(run, source, target) === true
+
+/** As `missingAt`, for what nobody was told of: where the policy goes by content, nothing else makes a copy of what has the size. */
+export function missingFound(run: Run, source: Entry, target: Entry): ReturnType<typeof missingAt> {
+  const missing = missingAt(run, source, target, false)
+  if (isKnownBefore(run, source, target) !== 'unread') return missing
+  return missing === 'copy' || missing === 'unknown' ? 'unknown' : 'nothing'
+}
 
 /**
  * A large file is copied when nobody has written to it for a time that grows with its size: to begin at every write would

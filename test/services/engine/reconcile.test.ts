@@ -383,6 +383,28 @@ describe('a comparison', () => {
     expect(readFileSync(move.to('file'), 'utf8')).toBe('source')
   })
 
+  test('with the policy to skip by time or content, what differs in it and did not come with the scan is copied', async () => {
+    for (const policy of ['SkipIfSizeAndTimeMatch', 'SkipIfDigestMatch'] as const) {
+      using move = createLiveMove({ policy })
+      writeFileSync(move.from('file'), 'source')
+      writeFileSync(move.to('file'), 'target')
+      utimesSync(move.from('file'), 1_000_000, 1_000_000)
+      await move.applyLater(everything)
+      expect(readFileSync(move.to('file'), 'utf8')).toBe('source')
+    }
+  })
+
+  test('with the policy to skip by content, what is the same is not copied', async () => {
+    using move = createLiveMove({ policy: 'SkipIfDigestMatch' })
+    for (const at of [move.from, move.to]) writeFileSync(at('file'), 'the same')
+    utimesSync(move.from('file'), 1_000_000, 1_000_000)
+    const { ino } = lstatSync(move.to('file'))
+    const { counts } = await move.applyLater(everything)
+    expect(counts.filesMigrated).toBe(0)
+    expect(lstatSync(move.to('file')).ino).toBe(ino)
+    expect((await move.applyLater(everything)).counts.filesScanned).toBe(0)
+  })
+
   test('a time to come makes no file be copied again and again', async () => {
     using move = createLiveMove()
     writeFileSync(move.from('file'), 'x')
