@@ -1,5 +1,5 @@
 import { closeSync, fstatSync, lstatSync, type BigIntStats } from 'node:fs'
-import { StoreError, type FileAttributes, type SourceFile } from '../contract/driver.ts'
+import { StoreError, tickAt, type FileAttributes, type SourceFile } from '../contract/driver.ts'
 import { permissionBits, specialBits } from './attributes.ts'
 import { locally } from './errors.ts'
 import { readExtended } from './extended.ts'
@@ -15,17 +15,19 @@ export const versionOf = (stat: BigIntStats) => `${stat.ino}-${stat.size}-${stat
 const nsInMs = 1_000_000n
 
 /** The clock of file systems goes on in steps of up to 10 ms: two changes within one may have the same time. */
-export const tickMs = 20
+const tickMs = 20
 
 /**
- * The version of what stands at a path and is no folder, and whether a change at this moment might not make another one.
- * Throws system errors.
+ * The version of what stands at a path and is no folder, and for how long a change might not make another one, in
+ * milliseconds; not above 0 when it does. Throws system errors.
  */
-export function lookAtVersion(absolutePath: Buffer): { version: string; isFresh: boolean } | undefined {
+export function lookAtVersion(absolutePath: Buffer): { version: string; freshMs: number } | undefined {
   const stat = lstatSync(absolutePath, { bigint: true, throwIfNoEntry: false })
   if (stat === undefined || stat.isDirectory()) return undefined
-  const ageMs = BigInt(Date.now()) - stat.ctimeNs / nsInMs
-  return { version: versionOf(stat), isFresh: ageMs < BigInt(tickMs) }
+  const changedMs = Number(stat.ctimeNs / nsInMs)
+  const isWhole = stat.ctimeNs % nsInMs === 0n
+  const freshMs = changedMs + (isWhole ? tickAt(changedMs, tickMs) : tickMs) - Date.now()
+  return { version: versionOf(stat), freshMs }
 }
 
 /**

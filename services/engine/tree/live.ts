@@ -1,4 +1,4 @@
-import type { Entry, StorePath } from '../../drivers/contract/driver.ts'
+import { tickAt, type Entry, type StorePath } from '../../drivers/contract/driver.ts'
 import { isSameLink } from '../compare/content.ts'
 import { attributesDifferBy, contentDiffersBy, isKnown, isSameTime } from '../compare/entries.ts'
 import { targetPath } from '../run/mappings.ts'
@@ -47,10 +47,15 @@ export const isYoung = (
   { modifiedMs }: Pick<Entry, 'modifiedMs'>,
   atMs: number,
 ): boolean => {
-  const tick = tickOf(source, target)
+  if (modifiedMs === undefined) return false
+  const tickMs = tickAt(modifiedMs, tickOf(source, target))
   // A time to come was set by somebody, and says nothing about the last write.
-  return modifiedMs !== undefined && modifiedMs + tick > atMs && modifiedMs <= Date.now()
+  return modifiedMs + tickMs > atMs && modifiedMs <= Date.now()
 }
+
+/** When the target's was made; in a store that does not tell, when anything about it was changed last. */
+const madeMsOf = ({ writtenMs, createdMs, changedMs }: Entry): number | undefined =>
+  writtenMs ?? createdMs ?? changedMs
 
 /**
  * Whether something about an entry of the source may have changed since the target's was made: a file that was replaced by
@@ -65,11 +70,12 @@ export function isChangedSince(
   isTold: boolean,
 ): boolean {
   const changedMs = source.changedMs ?? source.writtenMs
-  const madeMs = target.writtenMs ?? target.createdMs
+  const madeMs = madeMsOf(target)
   const settledMs = isTold ? madeMs : (target.changedMs ?? madeMs)
   if (changedMs === undefined || settledMs === undefined) return false
   // A time that was rounded down may be one after what seems to be later.
-  const latestMs = changedMs + (isTold ? tickOf(from, to) : (from.capabilities.clock.ownGrainMs ?? 0))
+  const { ownGrainMs = tickAt(changedMs, 0) } = from.capabilities.clock
+  const latestMs = changedMs + (isTold ? tickAt(changedMs, tickOf(from, to)) : ownGrainMs)
   return latestMs > settledMs && changedMs <= Date.now()
 }
 
@@ -104,7 +110,7 @@ export function missingAt(
   const differs = contentDiffersBy(source, target, grainMsOf(run))
   if (differs !== undefined && differs !== 'untimed') return 'copy'
   // A write after the copy was begun, within one tick of the clock with the one before, left size and time as they were.
-  const copiedMs = target.writtenMs ?? target.createdMs
+  const copiedMs = madeMsOf(target)
   if (copiedMs !== undefined && isYoung(run, source, copiedMs)) return 'copy'
   if (isChangedSince(run, source, target, isTold)) return 'unknown'
   const { attributes } = run.spec.metadata ?? defaultMetadata
