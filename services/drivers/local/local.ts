@@ -3,7 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { accessSync, closeSync, constants, fstatSync, lstatSync, renameSync, statSync } from 'node:fs'
 import { GantryError } from '../../../subjects/kit/errors.ts'
 import type { FilesystemOptions } from '../../../subjects/filesystems/kinds.ts'
-import { nothingLost, piecesOf, StoreError } from '../contract/driver.ts'
+import { changed, nothingLost, piecesOf, StoreError } from '../contract/driver.ts'
 import type {
   Capabilities,
   Changes,
@@ -197,13 +197,19 @@ export class LocalDriver implements Driver {
   }
 
   async open(path: StorePath, { extended = false, follow = false }: ReadOptions = {}): Promise<SourceFile> {
-    return locally(
-      () =>
-        new LocalSourceFile(
-          this.#at(path, (absolute) => openSource(this.#root, path, absolute, follow)),
-          extended,
-        ),
-    )
+    for (let waits = 0; ; waits++) {
+      const file = locally(
+        () =>
+          new LocalSourceFile(
+            this.#at(path, (absolute) => openSource(this.#root, path, absolute, follow)),
+            extended,
+          ),
+      )
+      if (file.freshMs <= 0) return file
+      await file.close()
+      if (waits === maxWaits) throw changed()
+      await delay(Math.min(file.freshMs, maxFreshMs))
+    }
   }
 
   async attributesOf(

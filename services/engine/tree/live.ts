@@ -163,11 +163,29 @@ export function missingFound(run: Run, source: Entry, target: Entry): ReturnType
  */
 const quiet = { fromBytes: 1024 * 1024, bytesPerMs: 64 * 1024, maxMs: 2_000, stepMs: 50 } as const
 
-/** How long a file is to be left alone, in milliseconds; 0 when it can be copied now. */
-export function quietMs(run: Run, { type, sizeBytes, modifiedMs }: Entry): number {
-  if (!isWatched(run) || type !== 'file' || sizeBytes < quiet.fromBytes || modifiedMs === undefined) return 0
+/**
+ * How long a file is to be left alone, in milliseconds; 0 when it can be copied now. Where times are in whole seconds, nobody
+ * could prove until then that it was not written to while it was read.
+ */
+export function quietMs(run: Run, entry: Entry): number {
+  if (!isWatched(run) || entry.type !== 'file' || entry.sizeBytes === 0) return 0
+  return Math.max(unclearMs(run, entry), growingMs(entry))
+}
+
+function unclearMs({ source }: Run, { changedMs }: Entry): number {
+  if (changedMs === undefined || changedMs > Date.now()) return 0
+  const { tickMs } = source.capabilities.clock
+  const itsTickMs = tickAt(changedMs, tickMs)
+  return itsTickMs > tickMs ? stepsMs(changedMs + itsTickMs - Date.now()) : 0
+}
+
+function growingMs({ sizeBytes, modifiedMs }: Entry): number {
+  if (sizeBytes < quiet.fromBytes || modifiedMs === undefined) return 0
   const ageMs = Date.now() - modifiedMs
   const leftMs = Math.min(sizeBytes / quiet.bytesPerMs, quiet.maxMs) - ageMs
   // A time to come was set by somebody.
-  return ageMs < 0 || leftMs <= 0 ? 0 : Math.ceil(leftMs / quiet.stepMs) * quiet.stepMs
+  return ageMs < 0 ? 0 : stepsMs(leftMs)
 }
+
+const stepsMs = (leftMs: number): number =>
+  leftMs <= 0 ? 0 : Math.ceil(leftMs / quiet.stepMs) * quiet.stepMs

@@ -415,15 +415,21 @@ describe('a comparison', () => {
     for (const other of [{}, { target: at(to) }]) {
       using move = createLiveMove({ source: at(from), ...other })
       const there = 'target' in other ? join(to, 'file') : move.to('file')
+      const arrives = (content: string, group: typeof everything) =>
+        until(`${content} arrives`, async () => {
+          // Not before it can be proven that it was not written to while it was read.
+          const { again } = await move.apply(group)
+          if (again.length > 0) return false
+          expect(readFileSync(there, 'utf8')).toBe(content)
+          return true
+        })
       await until('a second begins', () => Date.now() % 1_000 < 100)
       for (const content of ['one', 'two']) {
         writeFileSync(join(from, 'file'), content)
-        await move.apply(changed('', { names: ['file'] }))
-        expect(readFileSync(there, 'utf8')).toBe(content)
+        await arrives(content, changed('', { names: ['file'] }))
       }
       writeFileSync(join(from, 'file'), 'six')
-      await move.apply(everything)
-      expect(readFileSync(there, 'utf8')).toBe('six')
+      await arrives('six', everything)
     }
   })
 

@@ -45,6 +45,18 @@ testUnless(
   },
 )
 
+testUnless(whyNoLoop(), 'nor is what is read of one', async () => {
+  using disk = mountLoop(16 * 1024 * 1024, true)
+  const driver = new LocalDriver({ fsRoot: disk.path })
+  await until('a second begins', () => Date.now() % 1_000 < 100)
+  writeFileSync(join(disk.path, 'file'), 'aaaa')
+  const file = await driver.open(path('file'))
+  await file.read(0, 2)
+  writeFileSync(join(disk.path, 'file'), 'bbbb')
+  expect(await failureOf(file.read(2, 2))).toBe('changed')
+  await file.close()
+})
+
 describe('options', () => {
   test('an additional property is refused by its name, its value is not repeated', () => {
     const open = () => new LocalDriver({ additionalProperties: { 'fs.local.x': 'secret', other: '1' } })
