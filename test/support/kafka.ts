@@ -20,6 +20,7 @@ export interface KafkaBroker extends AsyncDisposable {
   /** `host:port` */
   readonly address: string
   createTopic(topic: string, partitions: number): Promise<void>
+  deleteTopic(topic: string): Promise<void>
   send(topic: string, ...messages: readonly string[]): Promise<void>
   kill(): Promise<void>
   restart(): Promise<void>
@@ -74,6 +75,11 @@ export async function startKafka(): Promise<KafkaBroker> {
     createTopic: async (topic, partitions) => {
       const admin = new Admin(client)
       await admin.createTopics({ topics: [topic], partitions, replicas: 1 })
+      await admin.close()
+    },
+    deleteTopic: async (topic) => {
+      const admin = new Admin(client)
+      await admin.deleteTopics({ topics: [topic] })
       await admin.close()
     },
     send: async (topic, ...messages) => {

@@ -54,8 +54,11 @@ export function whyNoMount(): string | undefined {
   }
 }
 
-/** Mounts a disk of its own with an ext4 file system, gone with the scope. Throws when this process may not. */
-export function mountLoop(sizeBytes: number): Pick<Mount, 'path'> & Disposable {
+/**
+ * Mounts a disk of its own with an ext4 file system, gone with the scope. Throws when this process may not.
+ * @param hasSeconds whether it keeps times in whole seconds, as ext3 does
+ */
+export function mountLoop(sizeBytes: number, hasSeconds = false): Pick<Mount, 'path'> & Disposable {
   const folder = mkdtempSync(join(tmpdir(), 'gantry-disk-'))
   const [image, path] = [join(folder, 'image'), join(folder, 'mounted')]
   const remove = () => rmSync(folder, { recursive: true })
@@ -63,7 +66,7 @@ export function mountLoop(sizeBytes: number): Pick<Mount, 'path'> & Disposable {
     mkdirSync(path)
     writeFileSync(image, '')
     truncateSync(image, sizeBytes)
-    execFileSync('mkfs.ext4', ['-q', '-F', image], { stdio: 'pipe' })
+    execFileSync('mkfs.ext4', ['-q', '-F', ...(hasSeconds ? ['-I', '128'] : []), image], { stdio: 'pipe' })
     execFileSync('mount', ['-o', 'loop', image, path], { stdio: 'pipe' })
   } catch (error) {
     remove()

@@ -45,6 +45,13 @@ function storedAttributes({ modifiedMs, mode, owner }: FileAttributes, type: num
 export const isFolderMarker = (metadata: Readonly<Record<string, string>>) =>
   metadata['hdi_isfolder'] === 'true'
 
+/**
+ * Whether the MD5 that the service keeps with a blob of this type may be that of its content. What is written to in place
+ * keeps the one that it was made with; of a block blob each write makes another, or leaves none.
+ */
+export const mayHaveDigest = (blobType: unknown): boolean =>
+  blobType !== 'PageBlob' && blobType !== 'AppendBlob'
+
 /** What a hierarchical namespace keeps of a file or folder by itself; empty elsewhere. */
 export interface Access {
   /** As text, such as `rwxr-x---`. */

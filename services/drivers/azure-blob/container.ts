@@ -5,6 +5,7 @@ import type { StoreHeaders } from '../http/transport.ts'
 import {
   headerMetadata,
   isFolderMarker,
+  mayHaveDigest,
   metadataHeaders,
   readAttributes,
   storeTimes,
@@ -168,7 +169,8 @@ export class Container {
     if (status === 404) return undefined
     const md5 = headers['content-md5']
     const properties = this.#propertiesOf(headers, Number(headers['content-length']))
-    return typeof md5 === 'string' ? { ...properties, md5 } : properties
+    const isOfContent = typeof md5 === 'string' && mayHaveDigest(headers['x-ms-blob-type'])
+    return isOfContent ? { ...properties, md5 } : properties
   }
 
   /** Like `properties`, with the first bytes of the content, at most `bytes`. */

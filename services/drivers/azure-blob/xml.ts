@@ -1,4 +1,4 @@
-import { type Access, noAccess } from './attributes.ts'
+import { type Access, mayHaveDigest, noAccess } from './attributes.ts'
 import { walkXml } from '../../../broker/common/xml.ts'
 
 /** One blob of a listing. */
@@ -8,7 +8,7 @@ export interface ListedBlob {
   /** HTTP dates; empty when the service did not tell. */
   readonly created: string
   readonly lastModified: string
-  /** Of the content, base64; empty where the service keeps none. */
+  /** Of the content, base64; empty where the service keeps none, or that of another one. */
   readonly md5: string
   readonly access: Access
   /** Names in lower case: the service keeps the case that the writer used, and ignores it. */
@@ -61,6 +61,9 @@ export function readListPage(xml: Buffer): ListPage {
         case '/Blobs/Blob/Properties/Content-MD5':
           blob.md5 = text
           break
+        case '/Blobs/Blob/Properties/BlobType':
+          blob.type = text
+          break
         case '/Blobs/Blob/Properties/Last-Modified':
           blob.lastModified = text
           break
@@ -74,7 +77,7 @@ export function readListPage(xml: Buffer): ListPage {
           blob.access = { ...blob.access, group: text }
           break
         case '/Blobs/Blob':
-          blobs.push(blob)
+          blobs.push(mayHaveDigest(blob.type) ? blob : { ...blob, md5: '' })
           break
         default:
           if (path.startsWith(metadataPath))
@@ -91,6 +94,7 @@ const newBlob = () => ({
   created: '',
   lastModified: '',
   md5: '',
+  type: '',
   access: noAccess,
   metadata: {} as Record<string, string>,
 })

@@ -39,6 +39,17 @@ export interface Entry {
   readonly changedMs?: number
 }
 
+/** File systems that keep no more than whole seconds, as ext3, or every other one, as FAT: two changes within so long have one time. */
+const coarseTickMs = 2_000
+
+/**
+ * Within so long of a change, in milliseconds, another one may have the same time.
+ * @param timeMs of the change; one in whole seconds may be of a file system that has no others
+ * @param tickMs of the store's clock
+ */
+export const tickAt = (timeMs: number, tickMs: number): number =>
+  timeMs % 1_000 === 0 ? Math.max(tickMs, coarseTickMs) : tickMs
+
 /** When an entry was changed, as rules mean it: where a listing does not tell, when the store made it. */
 export const timeOf = ({
   modifiedMs,

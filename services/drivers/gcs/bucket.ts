@@ -1,5 +1,6 @@
 import { hash, randomBytes } from 'node:crypto'
 import type { CopyOutcome } from '../buckets/copies.ts'
+import { hasAnyBelow } from '../buckets/has-any.ts'
 import type {
   Keeping,
   ListedPrefix,
@@ -161,9 +162,8 @@ export class Bucket implements ObjectBucket<GcsObject> {
     return { objects, prefixes, nextToken: nextPageToken }
   }
 
-  async hasAny(prefix: string, what: What): Promise<boolean> {
-    const { objects } = await this.listPage({ prefix, maxKeys: 1, delimiter: '' }, what)
-    return objects.length > 0
+  hasAny(prefix: string, what: What): Promise<boolean> {
+    return hasAnyBelow(this, prefix, what, failed)
   }
 
   async put(key: string, body: Buffer, attributes: FileAttributes, what: What): Promise<void> {

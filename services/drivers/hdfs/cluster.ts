@@ -123,9 +123,12 @@ export class Cluster {
     if (answer.exception !== undefined) return undefined
     const listing = field(answer.json, 'DirectoryListing')
     const statuses = readStatuses(field(listing, 'partialListing')) ?? this.#unread(what)
-    return isOfFile(statuses)
-      ? undefined
-      : { statuses, hasMore: Number(field(listing, 'remainingEntries')) > 0 }
+    if (isOfFile(statuses)) return undefined
+    const remaining = field(listing, 'remainingEntries')
+    // What would be taken for the end of a listing is not: what comes after it would never be seen.
+    if (!Number.isSafeInteger(remaining)) this.#unread(what)
+    const hasMore = Number(remaining) > 0
+    return hasMore && statuses.length === 0 ? this.#unread(what) : { statuses, hasMore }
   }
 
   /** All of a folder at once. */

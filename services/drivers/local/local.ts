@@ -3,7 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { accessSync, closeSync, constants, fstatSync, lstatSync, renameSync, statSync } from 'node:fs'
 import { GantryError } from '../../../subjects/kit/errors.ts'
 import type { FilesystemOptions } from '../../../subjects/filesystems/kinds.ts'
-import { nothingLost, piecesOf, StoreError } from '../contract/driver.ts'
+import { changed, nothingLost, piecesOf, StoreError } from '../contract/driver.ts'
 import type {
   Capabilities,
   Changes,
@@ -47,7 +47,7 @@ import { persistEntry } from './write/persist.ts'
 import { removeEntry, removeVersion } from './remove.ts'
 import { withTemporaryAccess, permitted } from './rights.ts'
 import { LocalRoot, type Pinned } from './root.ts'
-import { attributesOf, LocalSourceFile, lookAtVersion, tickMs } from './source-file.ts'
+import { attributesOf, LocalSourceFile, lookAtVersion } from './source-file.ts'
 import { type Construction, maxTemporaryNameBytes, temporaryName } from '../paths/temporary-names.ts'
 import { sweepTemporaryFiles } from './write/temporary.ts'
 import { beginSharedUpload } from './write/shared.ts'
@@ -73,6 +73,10 @@ const partBytes = 16 * 1024 * 1024
 
 /** Between two ticks of the kernel's clock a file that is written to twice keeps one time. */
 const kernelTickMs = 10
+
+/** Looks at a version wait so often, and so long each time, for a change that would make another one. */
+const maxWaits = 3
+const maxFreshMs = 2_000
 
 const namedOtherwise =
   'something whose name differs from this one only by case stands there, and the file system takes the two for one'
@@ -193,13 +197,19 @@ export class LocalDriver implements Driver {
   }
 
   async open(path: StorePath, { extended = false, follow = false }: ReadOptions = {}): Promise<SourceFile> {
-    return locally(
-      () =>
-        new LocalSourceFile(
-          this.#at(path, (absolute) => openSource(this.#root, path, absolute, follow)),
-          extended,
-        ),
-    )
+    for (let waits = 0; ; waits++) {
+      const file = locally(
+        () =>
+          new LocalSourceFile(
+            this.#at(path, (absolute) => openSource(this.#root, path, absolute, follow)),
+            extended,
+          ),
+      )
+      if (file.freshMs <= 0) return file
+      await file.close()
+      if (waits === maxWaits) throw changed()
+      await delay(Math.min(file.freshMs, maxFreshMs))
+    }
   }
 
   async attributesOf(
@@ -258,10 +268,14 @@ export class LocalDriver implements Driver {
 
   async version(path: StorePath): Promise<string | undefined> {
     const look = () => orGone(undefined, () => this.#at(path, lookAtVersion))
-    const seen = look()
-    if (seen?.isFresh !== true) return seen?.version
-    await delay(tickMs)
-    return look()?.version
+    let seen = look()
+    // What is written to all the time is of another version soon.
+    for (let waits = 0; seen !== undefined && seen.freshMs > 0 && waits < maxWaits; waits++) {
+      // A clock that was set back is not waited for.
+      await delay(Math.min(seen.freshMs, maxFreshMs))
+      seen = look()
+    }
+    return seen?.version
   }
 
   async removeVersion(path: StorePath, version: string): Promise<boolean> {

@@ -1,5 +1,5 @@
 import { closeSync, fstatSync, lstatSync, type BigIntStats } from 'node:fs'
-import { StoreError, type FileAttributes, type SourceFile } from '../contract/driver.ts'
+import { StoreError, tickAt, type FileAttributes, type SourceFile } from '../contract/driver.ts'
 import { permissionBits, specialBits } from './attributes.ts'
 import { locally } from './errors.ts'
 import { readExtended } from './extended.ts'
@@ -13,19 +13,30 @@ import { changed } from '../contract/store-error.ts'
 export const versionOf = (stat: BigIntStats) => `${stat.ino}-${stat.size}-${stat.mtimeNs}-${stat.ctimeNs}`
 
 const nsInMs = 1_000_000n
-
-/** The clock of file systems goes on in steps of up to 10 ms: two changes within one may have the same time. */
-export const tickMs = 20
+const msOf = (ns: bigint): number => Number(ns / nsInMs) + Number(ns % nsInMs) / Number(nsInMs)
 
 /**
- * The version of what stands at a path and is no folder, and whether a change at this moment might not make another one.
- * Throws system errors.
+ * For how long a change may make no other version of a file, in milliseconds; not above 0 when it does. What is read
+ * meanwhile nobody can prove to be of one version.
+ * @param ownTickMs default: none, as a file that is written to in the very tick in which it is read is not worth a wait
  */
-export function lookAtVersion(absolutePath: Buffer): { version: string; isFresh: boolean } | undefined {
+export function freshMs(changedMs: number, ownTickMs = 0): number {
+  const nowMs = Date.now()
+  // The clock of another host may be ahead of ours.
+  return changedMs > nowMs ? ownTickMs : changedMs + tickAt(changedMs, ownTickMs) - nowMs
+}
+
+/** The clock of file systems goes on in steps of up to 10 ms: two changes within one may have the same time. */
+const tickMs = 20
+
+/**
+ * The version of what stands at a path and is no folder, and for how long a change might not make another one, in
+ * milliseconds; not above 0 when it does. Throws system errors.
+ */
+export function lookAtVersion(absolutePath: Buffer): { version: string; freshMs: number } | undefined {
   const stat = lstatSync(absolutePath, { bigint: true, throwIfNoEntry: false })
   if (stat === undefined || stat.isDirectory()) return undefined
-  const ageMs = BigInt(Date.now()) - stat.ctimeNs / nsInMs
-  return { version: versionOf(stat), isFresh: ageMs < BigInt(tickMs) }
+  return { version: versionOf(stat), freshMs: freshMs(msOf(stat.ctimeNs), tickMs) }
 }
 
 /**
@@ -34,7 +45,7 @@ export function lookAtVersion(absolutePath: Buffer): { version: string; isFresh:
  */
 export function attributesOf(stat: BigIntStats, fd?: number): FileAttributes {
   return {
-    modifiedMs: Number(stat.mtimeNs / nsInMs) + Number(stat.mtimeNs % nsInMs) / Number(nsInMs),
+    modifiedMs: msOf(stat.mtimeNs),
     mode: Number(stat.mode) & (permissionBits | specialBits),
     owner: { uid: Number(stat.uid), gid: Number(stat.gid) },
     ...(fd !== undefined && { extended: readExtended(fd) }),
@@ -47,6 +58,8 @@ export class LocalSourceFile implements SourceFile {
   readonly attributes: FileAttributes
   readonly version: string
   readonly nameCount: number
+  /** See `freshMs`, when it was opened. */
+  readonly freshMs: number
   readonly #fd: number
   #buffer = Buffer.alloc(0)
 
@@ -60,6 +73,7 @@ export class LocalSourceFile implements SourceFile {
       this.attributes = attributesOf(stat, withExtended ? fd : undefined)
       this.version = versionOf(stat)
       this.nameCount = Number(stat.nlink)
+      this.freshMs = freshMs(msOf(stat.ctimeNs))
     } catch (error) {
       closeSync(this.#fd)
       throw error

@@ -2,7 +2,7 @@ import { Consumer, type Message, type MessagesStream, type SASLOptions } from '@
 import { monotonicMs } from '../../../broker/common/monotonic.ts'
 import { every, type Task } from '../../../broker/tasks/tasks.ts'
 import { StoreError } from '../contract/store-error.ts'
-import { type DirtyFolder, everythingSince } from '../feeds/dirty-folders.ts'
+import { everythingSince } from '../feeds/dirty-folders.ts'
 import { type ChangeFeed, type FeedListener, WatchError } from '../feeds/feed.ts'
 import { changesIn, seenAt } from './changed-objects.ts'
 import { misreadMs, type Notice } from './message-queue.ts'
@@ -66,7 +66,10 @@ export class KafkaFeed implements ChangeFeed {
   /** Keeps the position up to which all is done. */
   #keep: () => Promise<void> = async () => undefined
   #isClosed = false
-  #misreadMs = Number.NEGATIVE_INFINITY
+  /** When everything was compared last for what nobody understood, and since when something else waits for that. */
+  #misread = { comparedMs: Number.NEGATIVE_INFINITY, sinceMs: undefined as number | undefined }
+  /** Such comparisons that are not done. */
+  #comparisons = 0
   #undone = 0
   #hasRoom = Promise.withResolvers<void>()
   /** Says that what waited when it was opened is read, once it is. */
@@ -95,18 +98,21 @@ export class KafkaFeed implements ChangeFeed {
     })
     this.#consumer = consumer
     try {
-      const { id } = await consumer.metadata({ topics: [topic], autocreateTopics: false })
+      const { id, topics } = await consumer.metadata({ topics: [topic], autocreateTopics: false })
       const [earliest, latest] = await Promise.all([
         consumer.listOffsets({ topics: [topic], timestamp: -2n }),
         consumer.listOffsets({ topics: [topic], timestamp: -1n }),
       ])
-      const stream = `kafka ${id} ${topic} ${positions.reader}`
+      // Another topic of this name has numbers of its own: a position in the one before says nothing of it.
+      const stream = `kafka ${id} ${topic} ${topics.get(topic)?.id ?? ''} ${positions.reader}`
       const known = positionsIn(await positions.recall(stream))
-      const firsts = earliest.get(topic) ?? []
+      const [firsts, lasts] = [earliest.get(topic) ?? [], latest.get(topic) ?? []]
+      const isThere = (at: bigint, partition: number) =>
+        at >= (firsts[partition] ?? 0n) && at <= (lasts[partition] ?? 0n)
+      // A broker that lost what others had may have given its numbers to other messages since.
       const missedNothing =
         known !== undefined &&
-        firsts.every((first, partition) => (known.offsets.get(partition) ?? 0n) >= first)
-      const lasts = latest.get(topic) ?? []
+        lasts.every((_, partition) => isThere(known.offsets.get(partition) ?? 0n, partition))
       for (const [partition, last] of lasts.entries())
         this.#partitions.set(
           partition,
@@ -137,7 +143,10 @@ export class KafkaFeed implements ChangeFeed {
         maxBytes: maxFetchBytes,
       })
       signal.throwIfAborted()
-      this.#task = every('migrations.feed-positions', () => this.#keep())
+      this.#task = every('migrations.feed-positions', () => {
+        this.#compareMisread(listener)
+        return this.#keep()
+      })
       void this.#read(this.#messages, listener)
       return missedNothing
     } catch (error) {
@@ -184,7 +193,8 @@ export class KafkaFeed implements ChangeFeed {
     partition.next = offset + 1n
     const sinceMs = seenAt(Number(timestamp))
     const notices = this.#options.parse(value.toString('utf8'))
-    const folders = notices === undefined ? this.#misread(sinceMs) : changesIn(notices, this.#options)
+    if (notices === undefined) return this.#hasMisread(sinceMs, listener)
+    const folders = changesIn(notices, this.#options)
     if (folders.length === 0) return
     partition.undone.add(offset)
     this.#undone++
@@ -196,14 +206,23 @@ export class KafkaFeed implements ChangeFeed {
     })
   }
 
-  #misread(sinceMs: number): DirtyFolder[] {
-    if (monotonicMs() - this.#misreadMs < misreadMs) return []
-    this.#misreadMs = monotonicMs()
-    return [everythingSince(sinceMs)]
+  #hasMisread(sinceMs: number, listener: FeedListener): void {
+    this.#misread.sinceMs ??= sinceMs
+    this.#compareMisread(listener)
   }
 
+  /** Tells that everything may have changed, but not all the time. */
+  #compareMisread({ changed }: FeedListener): void {
+    const { comparedMs, sinceMs } = this.#misread
+    if (sinceMs === undefined || monotonicMs() - comparedMs < misreadMs) return
+    this.#misread = { comparedMs: monotonicMs(), sinceMs: undefined }
+    this.#comparisons++
+    changed([everythingSince(sinceMs)], () => void this.#comparisons--)
+  }
+
+  /** Not while everything is to be compared for what nobody understood: who goes on from there would not know. */
   async #keepIn({ positions }: FeedListener, stream: string): Promise<void> {
-    if (!positions.isComplete) return
+    if (!positions.isComplete || this.#misread.sinceMs !== undefined || this.#comparisons > 0) return
     const offsets = Object.fromEntries(
       [...this.#partitions].map(([number, { position }]) => [number, String(position)]),
     )

@@ -119,6 +119,11 @@ class QueueReader {
   #awaySinceMs: number | undefined
   /** When everything was compared last for what nobody understood, and since when something else waits for that. */
   #misread = { comparedMs: Number.NEGATIVE_INFINITY, sinceMs: undefined as number | undefined }
+  /** Such comparisons that are not done, by who makes them. */
+  readonly #comparing = new Set<{ readonly feed: QueueFeed }>()
+  /** How often one became due, and how often that was when the position was stored last. */
+  #owed = 0
+  #owedKept = 0
   #hasRoom = Promise.withResolvers<void>()
 
   private constructor({ key, queue, parse, gatherMs = usualGatherMs }: QueueFeedOptions) {
@@ -185,6 +190,7 @@ class QueueReader {
     // Somebody may have come meanwhile.
     if (this.#followers.size === 0) return this.#close()
     this.#left++
+    for (const comparison of this.#comparing) if (comparison.feed === feed) this.#comparing.delete(comparison)
     // It is told nothing from now on, which has to be stored before anything more is removed.
     await this.#keep().catch(() => undefined)
     for (const received of this.#received) if (received.waiting.delete(feed)) this.#isDone(received)
@@ -323,16 +329,30 @@ class QueueReader {
       })
   }
 
+  /** Everything is to be compared, which whoever begins after a kill must know before the message is removed. */
   #hasMisread(sentMs: number): void {
+    const wasOwed = this.#isOwed
     this.#misread.sinceMs ??= seenAt(sentMs)
+    if (!wasOwed) {
+      this.#owed++
+      void this.#keep().catch(() => undefined)
+    }
     this.#compareMisread()
+  }
+
+  get #isOwed(): boolean {
+    return this.#misread.sinceMs !== undefined || this.#comparing.size > 0
   }
 
   #compareMisread(): void {
     const { comparedMs, sinceMs } = this.#misread
     if (sinceMs === undefined || monotonicMs() - comparedMs < misreadMs) return
     this.#misread = { comparedMs: monotonicMs(), sinceMs: undefined }
-    for (const { listener } of this.#followers.values()) listener.changed([everythingSince(sinceMs)])
+    for (const [feed, { listener }] of this.#followers) {
+      const comparison = { feed }
+      this.#comparing.add(comparison)
+      listener.changed([everythingSince(sinceMs)], () => void this.#comparing.delete(comparison))
+    }
   }
 
   #isDone(received: Received): void {
@@ -346,7 +366,8 @@ class QueueReader {
     // What is done in the same turn goes together.
     await Promise.resolve()
     // As long as the position of somebody who has left counts, he would miss what is removed.
-    const mayRemove = () => !this.#isGathering && this.#leftKept === this.#left && !this.#end.signal.aborted
+    const isKept = () => this.#leftKept === this.#left && this.#owedKept === this.#owed
+    const mayRemove = () => !this.#isGathering && isKept() && !this.#end.signal.aborted
     while (this.#done.size > 0 && mayRemove()) {
       const done = [...this.#done]
       this.#done.clear()
@@ -394,16 +415,18 @@ class QueueReader {
    */
   async #keep(): Promise<void> {
     const { stream } = await this.#identify()
-    const left = this.#left
+    const [left, owed, isOwed] = [this.#left, this.#owed, this.#isOwed]
     const positions = [...this.#followers.values()].map(({ listener }) => listener.positions)
     if (this.#isGathering || positions.length === 0) return
-    const readers = positions.filter(({ isComplete }) => isComplete).map(({ reader }) => reader)
+    const complete = isOwed ? [] : positions.filter(({ isComplete }) => isComplete)
+    const readers = complete.map(({ reader }) => reader)
     const oldestMs = this.#received
       .values()
       .reduce((oldest, { message }) => Math.min(oldest, message.sentMs), Infinity)
     const at = this.#readMs === undefined ? '' : String(Math.min(this.#readMs, oldestMs))
     await positions[0]?.keep(stream, at, readers)
     this.#leftKept = Math.max(this.#leftKept, left)
+    this.#owedKept = Math.max(this.#owedKept, owed)
     if (this.#done.size > 0 && !this.#isRemoving) void this.#removeDone()
   }
 }

@@ -1,6 +1,7 @@
 import type { StoreHeaders } from '../http/transport.ts'
 import { CursorGuard } from '../http/cursor-guard.ts'
 import type { CopyOutcome } from '../buckets/copies.ts'
+import { hasAnyBelow } from '../buckets/has-any.ts'
 import type { Keeping, ListedPrefix, ObjectBucket, StoredObject, What } from '../buckets/objects.ts'
 import { digestNames, type Digests, type FileAttributes, type PartBody } from '../contract/driver.ts'
 import { isJoinable, joinedCrc } from '../digests/joined-crc.ts'
@@ -170,13 +171,14 @@ export class Bucket implements ObjectBucket<S3Object> {
       ...(startAfter !== undefined && { 'start-after': startAfter }),
     }
     const { body } = await this.#client.request({ method: 'GET', query, what, ...(signal && { signal }) })
-    return parsed(body, readListPage, what)
+    const page = parsed(body, readListPage, what)
+    if (page.goesOn && page.nextToken === '') throw failed('io', what(), goesNowhere)
+    return page
   }
 
   /** Whether anything stands below a prefix, the marker of the folder among it. */
-  async hasAny(prefix: string, what: What): Promise<boolean> {
-    const { objects, prefixes } = await this.listPage({ prefix, maxKeys: 1, delimiter: '' }, what)
-    return objects.length + prefixes.length > 0
+  hasAny(prefix: string, what: What): Promise<boolean> {
+    return hasAnyBelow(this, prefix, what, failed)
   }
 
   /** Writes a whole object, its content checked by the service. */
@@ -478,6 +480,10 @@ function objectOf(headers: StoreHeaders, sizeBytes: number, aheadMs: number): S3
     digests: digestsOf(headers),
   }
 }
+
+/** What would be taken for the end of a listing is not: what comes after it would never be seen. */
+const goesNowhere =
+  'the service says that its listing goes on, and not where: it must know ListObjectsV2 (list-type=2)'
 
 /** The service tells times in seconds in most answers. */
 const secondMs = 1_000

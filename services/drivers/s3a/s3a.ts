@@ -300,7 +300,7 @@ export class S3Driver extends BucketDriver<S3Object> implements Driver {
     const { path, key, id } = readUpload(upload)
     const what = this.what('commit', path)
     const written = await this.#bucket.parts(key, id, what)
-    if (written === undefined) await this.#requireCommitted(upload, partCount, what)
+    if (written === undefined) await this.#requireCommitted(upload, partCount, attributes, what)
     else if (partCount === 0) {
       // No object can be made of no parts.
       await this.#bucket.put(key, empty, attributes, what)
@@ -309,21 +309,30 @@ export class S3Driver extends BucketDriver<S3Object> implements Driver {
       await this.refuseFolder(key, what)
       const parts = checkedParts(upload, partCount, written.parts, what)
       if (!(await this.#bucket.completeUpload(key, id, { ...written, parts }, what)))
-        await this.#requireCommitted(upload, partCount, what)
+        await this.#requireCommitted(upload, partCount, attributes, what)
     }
     return lossesOf(attributes)
   }
 
   /**
-   * Of an upload that is no longer there: it was committed if an object of its size and of as many parts was made since.
-   * The answer to a commit may have been lost.
+   * Of an upload that is no longer there: it was committed if an object of its size, its attributes and of as many parts was
+   * made since. The answer to a commit may have been lost.
    */
-  async #requireCommitted(upload: Upload, partCount: number, what: What): Promise<void> {
+  async #requireCommitted(
+    upload: Upload,
+    partCount: number,
+    attributes: FileAttributes,
+    what: What,
+  ): Promise<void> {
     const { key, begunMs } = readUpload(upload)
     const there = await this.#bucket.properties(key, what)
     const isOfParts = partCount === 0 || (there?.tag ?? '').includes('-')
     const madeMs = Date.parse(there?.headers['last-modified'] ?? '')
-    if (there?.sizeBytes !== upload.sizeBytes || !isOfParts || !(madeMs >= begunMs))
+    // What an earlier upload made of the file as it was before may have all else, and have been made a moment ago.
+    const isOfFile =
+      there?.sizeBytes === upload.sizeBytes &&
+      Object.entries(metadataOf(attributes)).every(([name, value]) => there.headers[name] === value)
+    if (!isOfFile || !isOfParts || !(madeMs >= begunMs))
       throw failed('corrupt', what(), 'the upload is gone; begin it again')
   }
 

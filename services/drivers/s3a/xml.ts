@@ -15,6 +15,8 @@ export interface ListPage {
   readonly objects: readonly ListedObject[]
   /** Keys with the delimiter at their end. */
   readonly prefixes: readonly string[]
+  /** Whether there is another page. */
+  readonly goesOn: boolean
   /** With it the next page begins; empty on the last one. */
   readonly nextToken: string
   /** False where the service did not encode the keys: what XML cannot carry it has put U+FFFD for. */
@@ -80,6 +82,7 @@ const decode = (text: string): string => decodeURIComponent(text.replaceAll('+',
 /** Answer of ListObjectsV2. Throws an Error when it is not well-formed. */
 export function readListPage(xml: Buffer): ListPage {
   const { root, of } = read(xml, '/Contents', '/CommonPrefixes')
+  const goesOn = root['IsTruncated'] === 'true'
   const key = root['EncodingType'] === 'url' ? decode : (text: string) => text
   return {
     isEncoded: root['EncodingType'] === 'url',
@@ -89,7 +92,8 @@ export function readListPage(xml: Buffer): ListPage {
       lastModified: LastModified,
     })),
     prefixes: of('/CommonPrefixes').map(({ Prefix = '' }) => key(Prefix)),
-    nextToken: root['IsTruncated'] === 'true' ? (root['NextContinuationToken'] ?? '') : '',
+    goesOn,
+    nextToken: goesOn ? (root['NextContinuationToken'] ?? '') : '',
   }
 }
 

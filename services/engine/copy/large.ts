@@ -2,6 +2,7 @@ import {
   changed,
   type DirectCopy,
   type Losses,
+  type ReadOptions,
   type SourceFile,
   storeError,
   type StorePath,
@@ -28,6 +29,7 @@ import {
   directCopy,
   ofCopy,
   policyOf,
+  requireStore,
   storeCopy,
   storePath,
   sweep,
@@ -137,10 +139,19 @@ async function withPrepared<T>(
 /** What was begun of a file that is gone nobody goes on with. */
 async function openLarge(run: Run, path: StorePath): Promise<SourceFile> {
   try {
-    return await run.source.open(path, { ...readOptions(run.spec), contentLater: true })
+    return await openSource(run, path, readOptions(run.spec))
   } catch (error) {
     if (storeError(error).failure === 'gone')
       await sweep(run, parentOf(path), (upload) => upload.isOf(targetPath(run, path)))
+    throw error
+  }
+}
+
+async function openSource(run: Run, path: StorePath, options: ReadOptions): Promise<SourceFile> {
+  try {
+    return await run.source.open(path, { ...options, contentLater: true })
+  } catch (error) {
+    if (storeError(error).failure === 'gone') await requireStore(run)
     throw error
   }
 }
@@ -266,7 +277,7 @@ async function withVersion(
   work: (file: SourceFile) => Promise<void>,
 ): Promise<void> {
   const { follow } = readOptions(run.spec)
-  const file = await run.source.open(Buffer.from(copy.path), { follow, contentLater: true })
+  const file = await openSource(run, Buffer.from(copy.path), { follow })
   try {
     if (file.version !== copy.version) throw changed()
     await work(file)

@@ -18,7 +18,7 @@ import { overtaken } from '../tree/overtaken.ts'
 import { joinPath, textFromPath } from '../items/paths.ts'
 import { isOutage, isWorthRetry } from '../run/retry.ts'
 import { readsFirst, sizeOfSame } from '../tree/same-content.ts'
-import { concurrencyOf, directCopy, policyOf, storePath, sweep, type Run } from '../run/run.ts'
+import { concurrencyOf, directCopy, policyOf, requireStore, storePath, sweep, type Run } from '../run/run.ts'
 import { entriesOf, entriesOfGroup, type TransferEntry } from './transfer-entries.ts'
 
 /**
@@ -169,6 +169,7 @@ async function notCopied(
 ): Promise<void> {
   const path = progress.pathOf(entry)
   const known = look === undefined ? storeError(error) : await overtaken(run, path, error, look)
+  if (known.failure === 'gone') await requireStore(run)
   const sizeBytes = await sizeOfArrived(run, path, known, progress.counts)
   if (sizeBytes === undefined) progress.failed(entry, known)
   else progress.skipped(sizeBytes)

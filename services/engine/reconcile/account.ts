@@ -8,7 +8,7 @@ import { Outcome } from '../run/outcome.ts'
 import { storeError } from '../../drivers/contract/store-error.ts'
 import { joinPath, textFromPath } from '../items/paths.ts'
 import { heldForMs } from '../run/removal-budget.ts'
-import { storePath, type Run } from '../run/run.ts'
+import { requireStore, storePath, type Run } from '../run/run.ts'
 
 /** What a comparison came to: counts, failures, and what is to be looked at again. */
 export class Account {
@@ -90,7 +90,7 @@ export class Account {
       stop.check()
       const known = storeError(error)
       // It went while it was looked at, which is told too; a comparison comes again.
-      if (known.failure === 'gone') return
+      if (known.failure === 'gone') return await requireStore(this.#run)
       if (known.failure === 'changed') this.again(folder, name, isTree)
       else {
         const path = joinPath(storePath(this.#run, folder), name)

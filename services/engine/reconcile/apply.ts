@@ -25,6 +25,7 @@ import {
   isWatched,
   mayHaveOthers,
   missingAt,
+  missingFound,
   quietMs,
 } from '../tree/live.ts'
 import { isMapped, targetPath } from '../run/mappings.ts'
@@ -303,7 +304,7 @@ export class Applying {
     const both = { source: its, target: itsThere, at: path, there: targetPath(run, path) }
     const { source: entry, target: there } = await stated(run, both)
     if (!isTold && isSkipped(run, entry, there)) return false
-    const missing = missingAt(run, entry, there, isTold)
+    const missing = isTold ? missingAt(run, entry, there, isTold) : missingFound(run, entry, there)
     if (isTold && missing !== 'nothing' && mayHaveOthers(run, entry)) this.#account.hasOtherNames = true
     if (missing === 'copy') return true
     if (missing === 'unknown' || isReplaced) {

@@ -11,7 +11,7 @@ import { type ChangedFolder, encodeItem, type Reconcile } from '../items/items.t
 import { storeError } from '../../drivers/contract/store-error.ts'
 import { isName } from '../items/paths.ts'
 import { Applying } from './apply.ts'
-import { concurrencyOf, storePath, type Run } from '../run/run.ts'
+import { concurrencyOf, requireStore, storePath, type Run } from '../run/run.ts'
 import { Trees } from './trees.ts'
 
 /** After so long a comparison lets the thread's other job have a turn. */
@@ -52,6 +52,7 @@ async function compareFolders(
       if (known.failure !== 'gone') applying.failedFolder(group, known)
       // Any other folder is removed when the one above it is compared.
       else if (group.folder.length === 0) applying.failedFolder(group, rootIsGone(known))
+      else await requireStore(run)
     }
   })
   return applying.finish()

@@ -17,7 +17,13 @@ export async function renameAtTarget(run: Run, renamed: readonly Renamed[]): Pro
   // What mappings lead elsewhere has places of its own, and what links lead to is not renamed with them.
   if (target.rename === undefined || spec.mappings !== undefined || followsLinks(run)) return []
   const done: RenamedThere[] = []
+  // What has a name that something else had in between may be that: names, sizes and times do not tell.
+  const timesNamed = new Map<string, number>()
+  for (const path of renamed.flatMap(({ from, to }) => [from, to]))
+    timesNamed.set(path, (timesNamed.get(path) ?? 0) + 1)
+  const isNamedOnce = (path: string) => timesNamed.get(path) === 1
   for (const one of renamed) {
+    if (!isNamedOnce(one.from) || !isNamedOnce(one.to)) continue
     run.stop.check()
     const [from, to] = [one.from, one.to].map((path) => storePath(run, Buffer.from(path, 'latin1')))
     const type = await typeToRename(run, from!, to!)

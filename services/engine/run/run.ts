@@ -128,6 +128,24 @@ export async function requireSource({
   }
 }
 
+/**
+ * To be called before something that the source does not have any more is taken for gone: a store that is not there itself has
+ * nothing. Throws a StoreError then, with which the whole job ends. A folder of a host is known by its mark.
+ */
+export async function requireStore({ source, stop }: Pick<Run, 'source' | 'stop'>): Promise<void> {
+  if (source.places !== undefined) return
+  try {
+    const root = await source.stat(Buffer.alloc(0)).catch((error: unknown) => {
+      if (storeError(error).failure !== 'gone') throw error
+    })
+    if (root === undefined) throw new StoreError('unreachable', 'the store is not there', { side: 'source' })
+  } catch (error) {
+    stop.check()
+    stop.abort(storeError(error))
+    throw error
+  }
+}
+
 /** Path in the source of a path of an item; `targetPath` says where that is at the target. */
 export const storePath = (run: Run, path: StorePath): StorePath => joinPath(run.spec.root, path)
 

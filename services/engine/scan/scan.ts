@@ -21,7 +21,7 @@ import { storeError } from '../../drivers/contract/store-error.ts'
 import { withLinks } from '../tree/links.ts'
 import { countLosses } from '../run/metadata.ts'
 import { readsFirst } from '../tree/same-content.ts'
-import { concurrencyOf, grainMsOf, policyOf, storePath, sweep, type Run } from '../run/run.ts'
+import { concurrencyOf, grainMsOf, policyOf, requireStore, storePath, sweep, type Run } from '../run/run.ts'
 
 /** After so long a scan lets the thread's other job have a turn: files should not wait for the end of a long listing. */
 const turnMs = 10
@@ -90,7 +90,10 @@ export async function scan(
       run.stop.check()
       // The folder where a scan begins was asked for; any other was there a moment ago.
       const isVanished = storeError(error).failure === 'gone' && (folder.group ?? folder.rest) !== undefined
-      if (isVanished) counts.foldersVanished++
+      if (isVanished) {
+        await requireStore(run)
+        counts.foldersVanished++
+      }
       // What was taken is not taken once more.
       else if (found.rest !== undefined) handOn(folder, found.rest, children, found)
       else if (await isOwnInTheWay(run, folder, error))

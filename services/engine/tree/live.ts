@@ -1,6 +1,6 @@
-import type { Entry, StorePath } from '../../drivers/contract/driver.ts'
+import { tickAt, type Entry, type StorePath } from '../../drivers/contract/driver.ts'
 import { isSameLink } from '../compare/content.ts'
-import { attributesDifferBy, contentDiffersBy, isSameTime } from '../compare/entries.ts'
+import { attributesDifferBy, contentDiffersBy, isKnown, isSameTime } from '../compare/entries.ts'
 import { targetPath } from '../run/mappings.ts'
 import { linksOf } from '../run/metadata.ts'
 import { atTarget, grainMsOf, type Run } from '../run/run.ts'
@@ -47,10 +47,15 @@ export const isYoung = (
   { modifiedMs }: Pick<Entry, 'modifiedMs'>,
   atMs: number,
 ): boolean => {
-  const tick = tickOf(source, target)
+  if (modifiedMs === undefined) return false
+  const tickMs = tickAt(modifiedMs, tickOf(source, target))
   // A time to come was set by somebody, and says nothing about the last write.
-  return modifiedMs !== undefined && modifiedMs + tick > atMs && modifiedMs <= Date.now()
+  return modifiedMs + tickMs > atMs && modifiedMs <= Date.now()
 }
+
+/** When the target's was made; in a store that does not tell, when anything about it was changed last. */
+const madeMsOf = ({ writtenMs, createdMs, changedMs }: Entry): number | undefined =>
+  writtenMs ?? createdMs ?? changedMs
 
 /**
  * Whether something about an entry of the source may have changed since the target's was made: a file that was replaced by
@@ -65,11 +70,12 @@ export function isChangedSince(
   isTold: boolean,
 ): boolean {
   const changedMs = source.changedMs ?? source.writtenMs
-  const madeMs = target.writtenMs ?? target.createdMs
+  const madeMs = madeMsOf(target)
   const settledMs = isTold ? madeMs : (target.changedMs ?? madeMs)
   if (changedMs === undefined || settledMs === undefined) return false
   // A time that was rounded down may be one after what seems to be later.
-  const latestMs = changedMs + (isTold ? tickOf(from, to) : (from.capabilities.clock.ownGrainMs ?? 0))
+  const { ownGrainMs = tickAt(changedMs, 0) } = from.capabilities.clock
+  const latestMs = changedMs + (isTold ? tickAt(changedMs, tickOf(from, to)) : ownGrainMs)
   return latestMs > settledMs && changedMs <= Date.now()
 }
 
@@ -104,7 +110,7 @@ export function missingAt(
   const differs = contentDiffersBy(source, target, grainMsOf(run))
   if (differs !== undefined && differs !== 'untimed') return 'copy'
   // A write after the copy was begun, within one tick of the clock with the one before, left size and time as they were.
-  const copiedMs = target.writtenMs ?? target.createdMs
+  const copiedMs = madeMsOf(target)
   if (copiedMs !== undefined && isYoung(run, source, copiedMs)) return 'copy'
   if (isChangedSince(run, source, target, isTold)) return 'unknown'
   const { attributes } = run.spec.metadata ?? defaultMetadata
@@ -131,14 +137,25 @@ export async function hasSameLink(run: Run, path: StorePath, isTold: boolean): P
 }
 
 /**
- * Whether the migration's policy leaves a file as it is at the target: it stood there before, and nothing was written to
- * the source's since the migration began.
+ * What the migration's policy says of a file that stood at the target before, and whose source nobody has written to since
+ * the migration began; see `isKnown`. `false` for any other. What is not skipped may be there still: the scan failed at it,
+ * or it was given other content with its time of before.
  */
-export const isSkipped = (run: Run, source: Entry, target: Entry): boolean =>
-  run.spec.policy !== 'Overwrite' &&
-  source.sizeBytes === target.sizeBytes &&
+const isKnownBefore = (run: Run, source: Entry, target: Entry): ReturnType<typeof isKnown> =>
   (source.modifiedMs === undefined || source.modifiedMs < (run.spec.live?.startedMs ?? 0)) &&
-  !isOwn(run, target)
+  !isOwn(run, target) &&
+  isKnown(run.spec.policy, source, target, grainMsOf(run))
+
+/** Whether a comparison leaves a file as it is at the target, by the migration's policy. */
+export const isSkipped = (run: Run, source: Entry, target: Entry): boolean =>
+  isKnownBefore(run, source, target) === true
+
+/** As `missingAt`, for what nobody was told of: where the policy goes by content, nothing else makes a copy of what has the size. */
+export function missingFound(run: Run, source: Entry, target: Entry): ReturnType<typeof missingAt> {
+  const missing = missingAt(run, source, target, false)
+  if (isKnownBefore(run, source, target) !== 'unread') return missing
+  return missing === 'copy' || missing === 'unknown' ? 'unknown' : 'nothing'
+}
 
 /**
  * A large file is copied when nobody has written to it for a time that grows with its size: to begin at every write would
@@ -146,11 +163,29 @@ export const isSkipped = (run: Run, source: Entry, target: Entry): boolean =>
  */
 const quiet = { fromBytes: 1024 * 1024, bytesPerMs: 64 * 1024, maxMs: 2_000, stepMs: 50 } as const
 
-/** How long a file is to be left alone, in milliseconds; 0 when it can be copied now. */
-export function quietMs(run: Run, { type, sizeBytes, modifiedMs }: Entry): number {
-  if (!isWatched(run) || type !== 'file' || sizeBytes < quiet.fromBytes || modifiedMs === undefined) return 0
+/**
+ * How long a file is to be left alone, in milliseconds; 0 when it can be copied now. Where times are in whole seconds, nobody
+ * could prove until then that it was not written to while it was read.
+ */
+export function quietMs(run: Run, entry: Entry): number {
+  if (!isWatched(run) || entry.type !== 'file' || entry.sizeBytes === 0) return 0
+  return Math.max(unclearMs(run, entry), growingMs(entry))
+}
+
+function unclearMs({ source }: Run, { changedMs }: Entry): number {
+  if (changedMs === undefined || changedMs > Date.now()) return 0
+  const { tickMs } = source.capabilities.clock
+  const itsTickMs = tickAt(changedMs, tickMs)
+  return itsTickMs > tickMs ? stepsMs(changedMs + itsTickMs - Date.now()) : 0
+}
+
+function growingMs({ sizeBytes, modifiedMs }: Entry): number {
+  if (sizeBytes < quiet.fromBytes || modifiedMs === undefined) return 0
   const ageMs = Date.now() - modifiedMs
   const leftMs = Math.min(sizeBytes / quiet.bytesPerMs, quiet.maxMs) - ageMs
   // A time to come was set by somebody.
-  return ageMs < 0 || leftMs <= 0 ? 0 : Math.ceil(leftMs / quiet.stepMs) * quiet.stepMs
+  return ageMs < 0 ? 0 : stepsMs(leftMs)
 }
+
+const stepsMs = (leftMs: number): number =>
+  leftMs <= 0 ? 0 : Math.ceil(leftMs / quiet.stepMs) * quiet.stepMs

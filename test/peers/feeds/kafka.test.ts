@@ -67,6 +67,42 @@ kafkaTest('what nobody understands has everything compared, once', async () => {
   expect(feed.told.map(({ folders }) => folders[0]?.scope)).toEqual(['tree', 'names'])
 })
 
+kafkaTest('what nobody understands soon after is told to the next feed, if it waits', async () => {
+  await broker.createTopic('rubbish', 1)
+  const { of } = memoryPositions()
+  {
+    await using first = await follow('rubbish', of('reader'))
+    await broker.send('rubbish', 'garbage')
+    await until('everything is compared', () => first.told.length === 1)
+    first.told[0]?.done?.()
+    await broker.send('rubbish', 'garbage', 'data/1')
+    await until('what came later is told', () => first.paths().includes('1'))
+    first.told.at(-1)?.done?.()
+  }
+  await using next = await follow('rubbish', of('reader'))
+  expect(next.missedNothing).toBe(true)
+  await until('everything is compared', () => next.told.some(({ folders }) => folders[0]?.scope === 'tree'))
+})
+
+kafkaTest(
+  'another topic of the same name is read from its beginning on, and something was missed',
+  async () => {
+    const { of } = memoryPositions()
+    await broker.createTopic('anew', 1)
+    {
+      await using first = await follow('anew', of('reader'))
+      await broker.send('anew', 'data/1', 'data/2')
+      await until('both are told', () => first.paths().length === 2)
+      for (const { done } of first.told) done?.()
+    }
+    await broker.deleteTopic('anew')
+    await broker.createTopic('anew', 1)
+    await broker.send('anew', 'data/3', 'data/4', 'data/5')
+    await using next = await follow('anew', of('reader'))
+    expect(next.missedNothing).toBe(false)
+  },
+)
+
 kafkaTest('a topic that is not there, and a broker that is not, are told apart', async () => {
   const { of } = memoryPositions()
   const missing = await follow('nothing', of('reader')).catch((error: unknown) => error)

@@ -22,7 +22,7 @@ import { packRules, type RuleLists } from '../../../services/engine/run/rules.ts
 import { compareTrees } from '../../support/compare-trees.ts'
 import { immovable, whyNotImmovable } from '../../support/immovable.ts'
 import { createFolder } from '../../support/migrations.ts'
-import { mountMemory, whyNoMount } from '../../support/mounts.ts'
+import { mountLoop, mountMemory, whyNoLoop, whyNoMount } from '../../support/mounts.ts'
 import { testUnless } from '../../support/unless.ts'
 import { until } from '../../support/until.ts'
 import { drive } from './drive.ts'
@@ -69,6 +69,8 @@ function createLiveMove(options: Partial<MoveSpec> = {}) {
 }
 
 const everything = changed('', { scope: 'tree' })
+
+const diskBytes = 16 * 1024 * 1024
 
 describe('names that somebody was told of', () => {
   test('arrive: new files, folders with all that is in them, links', async () => {
@@ -381,6 +383,54 @@ describe('a comparison', () => {
     expect(readFileSync(move.to('file'), 'utf8')).toBe('target')
     await move.applyLater(changed('', { names: ['file'] }))
     expect(readFileSync(move.to('file'), 'utf8')).toBe('source')
+  })
+
+  test('with the policy to skip by time or content, what differs in it and did not come with the scan is copied', async () => {
+    for (const policy of ['SkipIfSizeAndTimeMatch', 'SkipIfDigestMatch'] as const) {
+      using move = createLiveMove({ policy })
+      writeFileSync(move.from('file'), 'source')
+      writeFileSync(move.to('file'), 'target')
+      utimesSync(move.from('file'), 1_000_000, 1_000_000)
+      await move.applyLater(everything)
+      expect(readFileSync(move.to('file'), 'utf8')).toBe('source')
+    }
+  })
+
+  test('with the policy to skip by content, what is the same is not copied', async () => {
+    using move = createLiveMove({ policy: 'SkipIfDigestMatch' })
+    for (const at of [move.from, move.to]) writeFileSync(at('file'), 'the same')
+    utimesSync(move.from('file'), 1_000_000, 1_000_000)
+    const { ino } = lstatSync(move.to('file'))
+    const { counts } = await move.applyLater(everything)
+    expect(counts.filesMigrated).toBe(0)
+    expect(lstatSync(move.to('file')).ino).toBe(ino)
+    expect((await move.applyLater(everything)).counts.filesScanned).toBe(0)
+  })
+
+  testUnless(whyNoLoop(), 'of times in whole seconds no two writes are taken for one', async () => {
+    using disk = mountLoop(diskBytes, true)
+    const [from, to] = ['from', 'to'].map((name) => join(disk.path, name)) as [string, string]
+    for (const path of [from, to]) mkdirSync(path)
+    const at = (fsRoot: string) => ({ kind: 'local', options: { fsRoot } }) as const
+    for (const other of [{}, { target: at(to) }]) {
+      using move = createLiveMove({ source: at(from), ...other })
+      const there = 'target' in other ? join(to, 'file') : move.to('file')
+      const arrives = (content: string, group: typeof everything) =>
+        until(`${content} arrives`, async () => {
+          // Not before it can be proven that it was not written to while it was read.
+          const { again } = await move.apply(group)
+          if (again.length > 0) return false
+          expect(readFileSync(there, 'utf8')).toBe(content)
+          return true
+        })
+      await until('a second begins', () => Date.now() % 1_000 < 100)
+      for (const content of ['one', 'two']) {
+        writeFileSync(join(from, 'file'), content)
+        await arrives(content, changed('', { names: ['file'] }))
+      }
+      writeFileSync(join(from, 'file'), 'six')
+      await arrives('six', everything)
+    }
   })
 
   test('a time to come makes no file be copied again and again', async () => {

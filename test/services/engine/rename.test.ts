@@ -89,6 +89,16 @@ test('nothing is renamed where something else has one of the names, or the folde
   expect(await pair.compare()).toEqual([])
 })
 
+test('of what had several names in turn nothing is renamed: the last of them may be another one’s by now', async () => {
+  using pair = start({}, 'a')
+  pair.move('a', 'b')
+  writeFileSync(pair.at('a'), 'another one')
+  pair.move('b', 'c')
+  pair.move('a', 'b')
+  expect(await pair.rename(['a', 'b'], ['b', 'c'], ['a', 'b'])).toEqual([])
+  expect(await pair.compare()).toEqual([])
+})
+
 test('what was at the target before the migration is not its own to rename', async () => {
   using pair = start({}, 'a/file')
   pair.spec.live.startedMs = Date.now() + 60_000

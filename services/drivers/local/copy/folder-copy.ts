@@ -1,6 +1,6 @@
 import { fstatSync, ftruncateSync, lstatSync, type Stats } from 'node:fs'
 import type { Entry, FileAttributes, StorePath } from '../../contract/entry.ts'
-import { StoreError, targetError, unsupported } from '../../contract/store-error.ts'
+import { changed, StoreError, targetError, unsupported } from '../../contract/store-error.ts'
 import { bornWith, ownerOf, type Present } from '../attributes.ts'
 import { closeEntry, type EntryStats, FolderEntries } from '../folder-entries.ts'
 import { isErrno, localError, locally, writingError } from '../errors.ts'
@@ -18,6 +18,7 @@ import { openSource, readLink } from '../links.ts'
 import { statEntry } from '../list.ts'
 import { withTemporaryAccess, permitted } from '../rights.ts'
 import { FolderPaths, type LocalRoot, type Pinned } from '../root.ts'
+import { freshMs } from '../source-file.ts'
 import { copySparseRange, isSparse } from '../write/sparse.ts'
 import { temporaryName } from '../../paths/temporary-names.ts'
 import type { DirectCopy, DirectOptions, FolderCopy } from '../../contract/direct-copy.ts'
@@ -153,6 +154,7 @@ export class LocalFolderCopy implements FolderCopy {
   #look(fd: number): { readonly found: Stats; readonly attributes: FileAttributes } {
     const found = fstatSync(fd)
     if (!found.isFile()) throw new StoreError('unsupported', 'this is no longer a file')
+    if (found.size > 0 && freshMs(found.ctimeMs) > 0) throw changed()
     return { found, attributes: this.#attributesOf(found, fd) }
   }
 

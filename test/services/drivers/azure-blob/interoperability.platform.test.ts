@@ -76,6 +76,28 @@ test('Microsoft’s client reads what the driver wrote in parts', async () => {
   expect(contentType).toBe('application/octet-stream')
 })
 
+test('a digest of what is written to in place is not that of its content, and of no use', async () => {
+  await using container = await newContainer()
+  const { driver, theirs } = container
+  const [before, after] = [pattern(512), Buffer.alloc(512, 'x')]
+  const blobHTTPHeaders = { blobContentMD5: hash('md5', before, 'buffer') }
+  const page = theirs.getPageBlobClient('page')
+  await page.create(512, { blobHTTPHeaders })
+  for (const content of [before, after]) await page.uploadPages(content, 0, 512)
+  const append = theirs.getAppendBlobClient('append')
+  await append.create({ blobHTTPHeaders })
+  await append.appendBlock(after, 512)
+  // The service leaves it as it is.
+  expect((await page.getProperties()).contentMD5).toEqual(blobHTTPHeaders.blobContentMD5)
+  await theirs.getBlockBlobClient('whole').upload(after, 512)
+  const listed = await listAll(driver, Buffer.alloc(0))
+  for (const name of ['append', 'page', 'whole']) {
+    const digests = name === 'whole' ? { md5: hash('md5', after, 'base64') } : undefined
+    expect((await driver.stat(Buffer.from(name)))?.digests, name).toEqual(digests)
+    expect(listed.find((entry) => entry.name.toString() === name)?.digests, name).toEqual(digests)
+  }
+})
+
 test('times and modes that other tools stored are understood', async () => {
   await using container = await newContainer()
   const { driver, theirs } = container

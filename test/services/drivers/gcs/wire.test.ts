@@ -117,3 +117,15 @@ test('how long a bucket keeps what is removed is told', async () => {
   )
   expect(await other.describe(never)).toBeUndefined()
 })
+
+test('an empty page says nothing about whether a folder is there', async () => {
+  await using driver = await against((request, answer) => {
+    const url = new URL(request.url ?? '', 'http://service')
+    const isListing = url.pathname.endsWith('/o')
+    const isLast = url.searchParams.get('pageToken') === 'a'
+    const page = isLast ? { items: [{ ...object, name: 'folder/a' }] } : { nextPageToken: 'a' }
+    const missing = { error: { message: 'No such object', errors: [{ reason: 'notFound' }] } }
+    json(isListing ? 200 : 404, isListing ? { kind: 'storage#objects', ...page } : missing)(request, answer)
+  })
+  expect(await driver.stat(Buffer.from('folder'))).toMatchObject({ type: 'folder' })
+})

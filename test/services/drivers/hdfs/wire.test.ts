@@ -1,7 +1,7 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import { expect, test } from 'vitest'
 import { HdfsDriver } from '../../../../services/drivers/hdfs/hdfs.ts'
-import { failureOf, never } from '../../../conformance/driver-store.ts'
+import { failureOf, listAll, never } from '../../../conformance/driver-store.ts'
 import { listenOnLoopback } from '../../../support/loopback.ts'
 
 /** What a cluster answers that none here can be made to: by a server of the test's own. */
@@ -156,6 +156,18 @@ test('a renaming whose answer was lost is not taken for a file that is gone', as
   })
   await service.driver.put(path, Buffer.alloc(0), {})
   expect(renamed).toBe(2)
+})
+
+test.each([
+  ['does not say how many entries remain', [{ ...status, pathSuffix: 'a' }], undefined],
+  ['says that entries remain, and has none', [], 7],
+])('a page that %s is not the last', async (_what, listed, remainingEntries) => {
+  await using service = await startService((_request, response) =>
+    json(response, 200, {
+      DirectoryListing: { partialListing: { FileStatuses: { FileStatus: listed } }, remainingEntries },
+    }),
+  )
+  expect(await failureOf(listAll(service.driver, Buffer.from('folder')))).toBe('unreachable')
 })
 
 test('a cluster without pages is listed at once, and gone on with after a name', async () => {

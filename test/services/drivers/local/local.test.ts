@@ -15,6 +15,9 @@ import { GantryError } from '../../../../subjects/kit/errors.ts'
 import { contentOf, failureOf, listAll, never } from '../../../conformance/driver-store.ts'
 import { driverConformance } from '../../../conformance/driver.ts'
 import { createFolder } from '../../../support/migrations.ts'
+import { mountLoop, whyNoLoop } from '../../../support/mounts.ts'
+import { testUnless } from '../../../support/unless.ts'
+import { until } from '../../../support/until.ts'
 
 driverConformance('local', async () => {
   const root = mkdtempSync(join(tmpdir(), 'gantry-local-'))
@@ -27,6 +30,32 @@ driverConformance('local', async () => {
 
 const path = (text: string) => Buffer.from(text)
 const now = {}
+
+testUnless(
+  whyNoLoop(),
+  'a version of times in whole seconds is no other file’s, however soon that comes',
+  async () => {
+    using disk = mountLoop(16 * 1024 * 1024, true)
+    const driver = new LocalDriver({ fsRoot: disk.path })
+    await until('a second begins', () => Date.now() % 1_000 < 100)
+    writeFileSync(join(disk.path, 'file'), 'one')
+    const version = (await driver.version(path('file'))) ?? ''
+    writeFileSync(join(disk.path, 'file'), 'two')
+    expect(await failureOf(driver.removeVersion(path('file'), version))).toBe('changed')
+  },
+)
+
+testUnless(whyNoLoop(), 'nor is what is read of one', async () => {
+  using disk = mountLoop(16 * 1024 * 1024, true)
+  const driver = new LocalDriver({ fsRoot: disk.path })
+  await until('a second begins', () => Date.now() % 1_000 < 100)
+  writeFileSync(join(disk.path, 'file'), 'aaaa')
+  const file = await driver.open(path('file'))
+  await file.read(0, 2)
+  writeFileSync(join(disk.path, 'file'), 'bbbb')
+  expect(await failureOf(file.read(2, 2))).toBe('changed')
+  await file.close()
+})
 
 describe('options', () => {
   test('an additional property is refused by its name, its value is not repeated', () => {

@@ -223,6 +223,24 @@ test('what a migration that left had not done holds up no other', async () => {
   await two.close()
 })
 
+test('who is killed before everything was compared for what nobody understands compares it after the start', async () => {
+  const { queue, memory, follower } = setUp()
+  const one = follower()
+  await one.open(queue)
+  await until('it is known where it is', () => memory.kept.get(queue.stream)?.readers.length === 1)
+  one.finishes = false
+  queue.send('?')
+  await until('everything is compared, and it is removed', () => one.everything === 1 && queue.left === 0)
+  expect(memory.kept.get(queue.stream)?.readers).toEqual([])
+  one.finish()
+  queue.send('?')
+  await until('what comes within the hour is removed', () => queue.left === 0)
+  await one.close()
+  const again = follower()
+  expect(await again.open(queue)).toBe(false)
+  await again.close()
+})
+
 test('for what nobody understands all of them compare everything, once an hour', async () => {
   const { queue, follower } = setUp()
   const [one, two] = [follower('one'), follower('two')]

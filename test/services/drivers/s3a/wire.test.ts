@@ -91,6 +91,48 @@ test('a listing of uploads that begins again where it began is none', async () =
   expect(service.requests.length).toBeLessThan(4)
 })
 
+test('a listing that goes on nowhere is not taken for its end', async () => {
+  const page =
+    '<ListBucketResult><IsTruncated>true</IsTruncated><NextMarker>a</NextMarker><Contents><Key>a</Key><Size>1</Size></Contents></ListBucketResult>'
+  await using service = await startService((_request, response) => response.end(page))
+  expect(await failureOf(listAll(service.driver, Buffer.alloc(0)))).toBe('io')
+})
+
+test('an empty page says nothing about whether a folder is there', async () => {
+  await using service = await startService((request, response) => {
+    if (request.method === 'HEAD') response.writeHead(404).end()
+    else if (request.url?.includes('continuation-token=a') === true)
+      response.end(
+        '<ListBucketResult><IsTruncated>false</IsTruncated><Contents><Key>folder/a</Key></Contents></ListBucketResult>',
+      )
+    else
+      response.end(
+        '<ListBucketResult><IsTruncated>true</IsTruncated><NextContinuationToken>a</NextContinuationToken></ListBucketResult>',
+      )
+  })
+  expect(await service.driver.stat(Buffer.from('folder'))).toMatchObject({ type: 'folder' })
+})
+
+test('what was there before an upload is not taken for what came of it', async () => {
+  await using service = await startService((request, response) => {
+    if (request.method !== 'HEAD') response.writeHead(404).end(errorXml('NoSuchUpload'))
+    else
+      response
+        .writeHead(200, {
+          etag: '"d41d8cd98f00b204e9800998ecf8427e-2"',
+          'content-length': '6',
+          'last-modified': new Date().toUTCString(),
+          'x-amz-meta-mtime': '1000000000.000000000',
+        })
+        .end()
+  })
+  const begun = { token: `ZmlsZQ.aWQ.${Date.now() - 3_600_000}`, sizeBytes: 6 }
+  const commit = (modifiedMs: number) => service.driver.commitUpload(begun, 2, { modifiedMs })
+  expect(await failureOf(commit(2_000_000_000_000))).toBe('corrupt')
+  // The answer to a commit was lost.
+  expect(await commit(1_000_000_000_000)).toEqual([])
+})
+
 test('throttling is waited for, and an error in an answer that began well is one', async () => {
   let answers = 0
   await using service = await startService((request, response) => {
