@@ -3,6 +3,7 @@ import { generateKeyPairSync, type KeyObject } from 'node:crypto'
 import { once } from 'node:events'
 import { createServer, Agent, type IncomingMessage, request, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { buffer } from 'node:stream/consumers'
 import { jwtVerify } from 'jose'
 import type { FilesystemOptions } from '../../subjects/filesystems/kinds.ts'
 import { freePort } from './platform.ts'
@@ -102,10 +103,12 @@ export async function startGcsServer(
 /**
  * Stands before fake-gcs-server for what that does not do and the service does: it takes no request without a token that the
  * key of the service account has signed, lists in pages in which what names begin with counts as well, deletes what has the
- * generation that is asked for only, and names itself in a header of each answer.
+ * generation that is asked for only, counts the changes of metadata (metageneration) and says beside content how many there were,
+ * and names itself in a header of each answer.
  */
 async function startFront(port: number, publicKey: KeyObject | undefined) {
   const agent = new Agent({ keepAlive: true })
+  const metagenerations = new Metagenerations()
   const server = createServer((asked, answer) => {
     void answerAs(asked, answer).catch(() => answer.destroy())
   })
@@ -124,12 +127,31 @@ async function startFront(port: number, publicKey: KeyObject | undefined) {
     const onward = request(
       { agent, port, host: '127.0.0.1', method: asked.method, path: asked.url, headers: asked.headers },
       (its) => {
-        answer.writeHead(its.statusCode ?? 500, { ...its.headers, 'x-guploader-uploadid': 'of-tests' })
-        its.pipe(answer)
+        passOn(asked.method, its, answer).catch(() => answer.destroy())
       },
     )
     onward.on('error', () => answer.destroy())
     asked.pipe(onward)
+  }
+  async function passOn(method: string | undefined, its: IncomingMessage, answer: ServerResponse) {
+    const status = its.statusCode ?? 500
+    const generation = its.headers['x-goog-generation']
+    const { 'transfer-encoding': _coding, ...others } = its.headers
+    const headers = { ...others, 'x-guploader-uploadid': 'of-tests' }
+    if (status >= 300 || (generation === undefined && method !== 'PATCH' && metagenerations.areFirst)) {
+      answer.writeHead(status, headers)
+      its.pipe(answer)
+    } else if (typeof generation === 'string') {
+      answer.writeHead(status, { ...headers, 'x-goog-metageneration': metagenerations.of(generation) })
+      its.pipe(answer)
+    } else {
+      const text = (await buffer(its)).toString()
+      const told = text.startsWith('{') ? (JSON.parse(text) as Told) : undefined
+      if (method === 'PATCH') metagenerations.changed(told?.generation)
+      const body = told === undefined ? text : JSON.stringify(metagenerations.right(told))
+      answer.writeHead(status, { ...headers, 'content-length': Buffer.byteLength(body) })
+      answer.end(body)
+    }
   }
   async function isSigned({ headers }: IncomingMessage, key: KeyObject): Promise<boolean> {
     const [, token] = /^Bearer (.+)$/.exec(headers.authorization ?? '') ?? []
@@ -154,7 +176,9 @@ async function startFront(port: number, publicKey: KeyObject | undefined) {
     for (const name of ['maxResults', 'pageToken']) url.searchParams.delete(name)
     const { status, json } = await ask(`${url.pathname}${url.search}`)
     if (status !== 200) return refuse(answer, status, 'notFound', 'The specified bucket does not exist.')
-    const items = (json['items'] ?? []) as { readonly name: string }[]
+    const items = ((json['items'] ?? []) as ({ readonly name: string } & Told)[]).map((item) =>
+      metagenerations.right(item),
+    )
     const prefixes = (json['prefixes'] ?? []) as string[]
     const names = [...new Set([...items.map(({ name }) => name), ...prefixes])]
     const after = token === null || token === undefined ? '' : Buffer.from(token, 'base64url').toString()
@@ -180,6 +204,33 @@ async function startFront(port: number, publicKey: KeyObject | undefined) {
       server.close()
       await once(server, 'close')
     },
+  }
+}
+
+/** An object, as far as it matters here. */
+interface Told {
+  readonly generation?: string
+}
+
+/** How often the metadata of each object were set: the server behind says 1 whatever happens. */
+class Metagenerations {
+  readonly #counts = new Map<string, number>()
+
+  /** Whether nothing was changed, so that the server is right. */
+  get areFirst(): boolean {
+    return this.#counts.size === 0
+  }
+
+  of(generation = ''): string {
+    return String(this.#counts.get(generation) ?? 1)
+  }
+
+  changed(generation = ''): void {
+    this.#counts.set(generation, Number(this.of(generation)) + 1)
+  }
+
+  right<T extends Told>(told: T): T {
+    return told.generation === undefined ? told : { ...told, metageneration: this.of(told.generation) }
   }
 }
 

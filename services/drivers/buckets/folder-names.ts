@@ -1,3 +1,4 @@
+import { compareKeys, prefixOf } from './key-order.ts'
 import type { ObjectBucket, What } from './objects.ts'
 
 /** How long what was listed holds: others make folders, too. */
@@ -31,7 +32,7 @@ export class FolderNames {
   }
 
   async isFolder(key: string, what: What): Promise<boolean> {
-    const prefix = key.slice(0, key.lastIndexOf('/') + 1)
+    const prefix = prefixOf(key)
     const known = this.#windows.get(prefix)
     if (known !== undefined && covers(known, key)) return known.folders.has(`${key}/`)
     const listing = this.#underWay.get(prefix)
@@ -50,7 +51,7 @@ export class FolderNames {
 
   /** A folder is made. */
   made(key: string): void {
-    this.#windows.get(key.slice(0, key.lastIndexOf('/') + 1))?.folders.add(`${key}/`)
+    this.#windows.get(prefixOf(key))?.folders.add(`${key}/`)
   }
 
   /** Something was removed, and folders may be gone with it. */
@@ -92,7 +93,3 @@ const covers = ({ from, to, readMs }: Window, key: string): boolean =>
   performance.now() - readMs < validMs &&
   compareKeys(from, key) <= 0 &&
   (to === undefined || compareKeys(`${key}/`, to) <= 0)
-
-/** In the order of the bytes of UTF-8, as services list them. */
-const compareKeys = (one: string, other: string): number =>
-  Buffer.compare(Buffer.from(one), Buffer.from(other))

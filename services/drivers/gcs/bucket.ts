@@ -14,7 +14,8 @@ import { attributesOf, type Metadata, metadataOf } from './attributes.ts'
 import type { Sent } from './authorized-transport.ts'
 import { type GcsClient, type GcsRequest, readJson } from './client.ts'
 import { crcOf, crcText } from '../digests/crc32c.ts'
-import { answerError, failed, isOfBucket } from './errors.ts'
+import { answerError, failed, type GcsAnswer, isOfBucket } from './errors.ts'
+import { listedAtOnce, ListedObjects } from './listed-objects.ts'
 
 /** An object as the service tells it; its tag is the generation. */
 export interface GcsObject extends StoredObject {
@@ -48,10 +49,17 @@ export const maxJoined = 32
 export class Bucket implements ObjectBucket<GcsObject> {
   readonly #client: GcsClient
   readonly #options: ObjectOptions
+  readonly #listed: ListedObjects<GcsObject>
+  /** Whether answers with content say which metadata the object has: servers of the service's protocol may not. */
+  #namesMetadata = false
 
   constructor(client: GcsClient, options: ObjectOptions) {
     this.#client = client
     this.#options = options
+    this.#listed = new ListedObjects(async (prefix, startAfter, what) => {
+      const { objects } = await this.listPage({ prefix, maxKeys: listedAtOnce, startAfter }, what)
+      return objects
+    })
   }
 
   /** By a listing, which any use of the bucket needs. */
@@ -89,22 +97,35 @@ export class Bucket implements ObjectBucket<GcsObject> {
     return objectIn(answer.body, this.#client.aheadMs, what)
   }
 
-  /** Both at once, so that a file takes the time of one request. */
+  /**
+   * Content and metadata at once, so that a file takes the time of one request; and by one, where a listing had the object and
+   * the answer with the content says that it still is that one.
+   */
   async readHead(
     key: string,
     bytes: number,
     what: What,
   ): Promise<{ readonly object: GcsObject; readonly head: Buffer } | undefined> {
     const range = { range: `bytes=0-${bytes - 1}` }
-    const [object, media] = await Promise.all([this.properties(key, what), this.#media(key, {}, range, what)])
+    const reading = this.#media(key, {}, range, what)
+    if (this.#canUseListings) {
+      const [listed, media] = await Promise.all([this.#listed.take(key, what), reading])
+      if (listed !== undefined && isOf(media, listed)) return { object: listed, head: media.body }
+    }
+    const [object, media] = await Promise.all([this.properties(key, what), reading])
+    if (media.status < 300) this.#namesMetadata = media.headers['x-goog-metageneration'] !== undefined
     if (object === undefined) return undefined
-    if (media.headers['x-goog-generation'] === object.tag && media.status < 300)
-      return { object, head: media.body }
+    if (isContentOf(media, object)) return { object, head: media.body }
     // No range of an empty object can be read.
     if (object.sizeBytes === 0) return { object, head: Buffer.alloc(0) }
     const its = await this.#media(key, { generation: object.tag }, range, what)
     if (its.status >= 300) throw failed('changed', what(), `answered ${its.status}`)
     return { object, head: its.body }
+  }
+
+  /** Listings do not tell the digests of what is encrypted with a key of the customer's. */
+  get #canUseListings(): boolean {
+    return this.#namesMetadata && Object.keys(this.#options.content).length === 0
   }
 
   async readRange(
@@ -395,6 +416,14 @@ async function* piecesAround(
   }
   yield tail
 }
+
+/** Whether an answer has content of this object. */
+const isContentOf = ({ status, headers }: GcsAnswer, { tag }: GcsObject): boolean =>
+  status < 300 && headers['x-goog-generation'] === tag
+
+/** Whether it also says that the metadata are still those of this object. */
+const isOf = (media: GcsAnswer, object: GcsObject): boolean =>
+  isContentOf(media, object) && media.headers['x-goog-metageneration'] === object.metageneration
 
 const isTexts = (value: unknown): value is readonly string[] =>
   Array.isArray(value) && value.every((one) => typeof one === 'string')
