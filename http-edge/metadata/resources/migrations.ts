@@ -1,4 +1,4 @@
-import { Type } from 'typebox'
+import { type TSchema, Type } from 'typebox'
 import type { Contract } from '../../../subjects/kit/contract.ts'
 import { fieldsOf } from '../../../subjects/kit/json-schema.ts'
 import { list, model } from '../../../subjects/kit/schemas.ts'
@@ -101,7 +101,11 @@ export const migrationOperations: readonly Operation[] = [
   operation(metadataMigrations.create, 'POST', '/migration', {
     status: 201,
     without: ['migrationName', 'source', 'target', 'ruleNames'],
-    bodyFields: { name, ...endpoints },
+    bodyFields: {
+      name,
+      ...endpoints,
+      rules: fieldsOf(metadataMigrations.create.input)['ruleNames']! as TSchema,
+    },
     needs: ['name', ...Object.keys(endpoints)],
     request: native,
     reply: Migration,
