@@ -20,6 +20,8 @@ export interface PartitionsAsked {
   readonly source: Table
   /** Only these; without them all. */
   readonly names?: readonly string[] | undefined
+  /** Whether the table has just been made, or would have been: it has none at the target. */
+  readonly isNew: boolean
   /** Where an earlier look has ended. */
   readonly after?: string | undefined
   /** Partitions that may be dropped, however many of the table's they are. */
@@ -37,14 +39,14 @@ const guardedShare = 0.5
  */
 export async function reconcilePartitions(
   sides: Sides,
-  { table, source, names, after, maxDrops, isOver }: PartitionsAsked,
+  { table, source, names, isNew, after, maxDrops, isOver }: PartitionsAsked,
   signal: AbortSignal,
 ): Promise<PartitionsDone> {
   const [atSource, atTarget] =
     names === undefined
       ? await Promise.all([
           sides.source.partitionNames(table, signal),
-          sides.target.partitionNames(table, signal),
+          isNew ? [] : sides.target.partitionNames(table, signal),
         ])
       : [names, names]
   const union = sortedUnion(atSource, atTarget).filter((name) => after === undefined || isAfter(name, after))
@@ -62,7 +64,7 @@ export async function reconcilePartitions(
           signal,
         ),
       ),
-      partitionsByKey(sides.target.partitions(table, batch, signal)),
+      isNew ? new Map<string, Partition>() : partitionsByKey(sides.target.partitions(table, batch, signal)),
     ])
     const [added, altered, dropped]: [Partition[], Partition[], string[]] = [[], [], []]
     for (const name of batch) {
