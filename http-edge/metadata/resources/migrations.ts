@@ -1,4 +1,4 @@
-import { type TSchema, Type } from 'typebox'
+import { Type } from 'typebox'
 import type { Contract } from '../../../subjects/kit/contract.ts'
 import { fieldsOf } from '../../../subjects/kit/json-schema.ts'
 import { list, model } from '../../../subjects/kit/schemas.ts'
@@ -104,7 +104,7 @@ export const migrationOperations: readonly Operation[] = [
     bodyFields: {
       name,
       ...endpoints,
-      rules: fieldsOf(metadataMigrations.create.input)['ruleNames']! as TSchema,
+      rules: fieldsOf(metadataMigrations.create.input)['ruleNames']!,
     },
     needs: ['name', ...Object.keys(endpoints)],
     request: native,
