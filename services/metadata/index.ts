@@ -1,4 +1,5 @@
 import { join } from 'node:path'
+import type { Sealer } from '../../broker/identity/seal.ts'
 import type { Log } from '../../broker/common/log.ts'
 import type { NatsConnection } from '../../broker/rpc/connection.ts'
 import { Owners } from '../../broker/rpc/owners.ts'
@@ -13,6 +14,7 @@ import type { StoreBounds } from '../drivers/contract/bounds.ts'
 import { service } from '../kit/part.ts'
 import { QuestionThreads } from '../questions/question-threads.ts'
 import type { MetadataDependencies } from './api/dependencies.ts'
+import { withFilesystem } from './api/filesystem-of.ts'
 import { catalogHandlers } from './api/handlers.ts'
 import { migrationHandlers } from './api/migration-handlers.ts'
 import { CatalogRecord } from './api/record.ts'
@@ -28,6 +30,7 @@ import type { MetadataAnswer } from './migrations/work/questions.ts'
 export interface MetadataNeeds {
   readonly connection: NatsConnection
   readonly journals: RecordJournals
+  readonly sealer: Sealer
   readonly events: Events
   /** Where catalogs may be, as filesystems. */
   readonly bounds: StoreBounds
@@ -44,7 +47,7 @@ export const metadataService = service({
   name: 'metadata',
   contracts: { metadataCatalogs, metadataRules, metadataMigrations, metadataComparisons },
   tasks: ['metadata.changes'],
-  start: async ({ connection, journals, events, bounds, reportsFolder, log }: MetadataNeeds) => {
+  start: async ({ connection, journals, events, sealer, bounds, reportsFolder, log }: MetadataNeeds) => {
     const threads = new QuestionThreads<object, CatalogAnswer>({
       entry: new URL('./catalogs/catalog-thread.ts', import.meta.url),
       workerData: { bounds },
@@ -57,8 +60,11 @@ export const metadataService = service({
       patienceMs: workPatienceMs,
     })
     // The kind of a question decides what it asks for and what comes.
-    const ask = ((kind, spec, asked, asker) =>
-      threads.ask({ kind, spec, ...asked }, asker)) as MetadataDependencies['ask']
+    const ask = (async (kind, spec, asked, asker) =>
+      threads.ask(
+        { kind, spec: await withFilesystem(spec, { connection, sealer }), ...asked },
+        asker,
+      )) as MetadataDependencies['ask']
     const work = ((kind, sides, asked, asker) =>
       workThreads.ask({ kind, sides, ...asked }, asker)) as RunDependencies['work']
     const groupOf = ({ owner }: { readonly owner?: string }) => owner
@@ -96,7 +102,7 @@ export const metadataService = service({
       schema: ProgressRecord,
       version: 1,
     })
-    const ends = new Ends(connection, catalogs)
+    const ends = new Ends(connection, catalogs, sealer)
     const comparisons = await openComparisons({
       connection,
       journals,

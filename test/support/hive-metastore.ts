@@ -51,7 +51,7 @@ export const metastoreTest = (
 export interface HiveMetastore extends AsyncDisposable {
   /** `host:port` */
   readonly address: string
-  readonly options: CatalogOptions
+  readonly options: CatalogOptions<'hive'>
   /** Ends it as kill -9 does. */
   kill(): Promise<void>
   /** Starts it again, with what it had, at the same address. */

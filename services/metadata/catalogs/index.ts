@@ -2,14 +2,25 @@ import type { CatalogKind, CatalogSpec } from '../../../subjects/metadata/kinds.
 import type { StoreBounds } from '../../drivers/contract/bounds.ts'
 import type { Catalog } from './contract/catalog.ts'
 import type { KindOfCatalog } from './contract/kind.ts'
+import { filesystem } from './filesystem/index.ts'
 import { hive } from './hive/index.ts'
+import { icebergRest } from './iceberg-rest/index.ts'
 
 /** All kinds of catalogs. */
-export const kindsOfCatalogs: { readonly [K in CatalogKind]: KindOfCatalog<K> } = { hive }
+export const kindsOfCatalogs: { readonly [K in CatalogKind]: KindOfCatalog<K> } = {
+  hive,
+  filesystem,
+  'iceberg-rest': icebergRest,
+}
 
 /**
  * Opens a catalog; it connects with the first question. Throws GantryError NOT_ACCEPTED.
  * @param bounds where catalogs may be; without them anywhere
  */
-export const openCatalog = ({ kind, options }: CatalogSpec, bounds?: StoreBounds): Promise<Catalog> =>
-  kindsOfCatalogs[kind].open(options, bounds)
+export function openCatalog(
+  { kind, options, filesystem: its }: CatalogSpec,
+  bounds?: StoreBounds,
+): Promise<Catalog> {
+  const known: KindOfCatalog = kindsOfCatalogs[kind]
+  return known.open(options, bounds, its)
+}

@@ -1,3 +1,4 @@
+import type { Sealer } from '../../../broker/identity/seal.ts'
 import { call } from '../../../broker/rpc/client.ts'
 import type { NatsConnection } from '../../../broker/rpc/connection.ts'
 import type { Collection } from '../../../broker/state/collection.ts'
@@ -5,9 +6,11 @@ import { filesystemsInternal } from '../../../subjects/filesystems/internal.ts'
 import type { FilesystemSpec } from '../../../subjects/filesystems/kinds.ts'
 import { GantryError } from '../../../subjects/kit/errors.ts'
 import { maxPageLength } from '../../../subjects/kit/schemas.ts'
+import type { CatalogSpec } from '../../../subjects/metadata/kinds.ts'
 import { migrations } from '../../../subjects/migrations/migrations.ts'
 import { pathMappings } from '../../../subjects/rules/path-mappings.ts'
 import { urisOf } from '../../drivers/index.ts'
+import { withFilesystem } from '../api/filesystem-of.ts'
 import { type CatalogRecord, specOf } from '../api/record.ts'
 import type { MetadataMigrationRecord } from './record.ts'
 import type { Gate } from './work/gates.ts'
@@ -18,10 +21,12 @@ import type { WorkSides } from './work/questions.ts'
 export class Ends {
   readonly #connection: NatsConnection
   readonly #catalogs: Collection<typeof CatalogRecord>
+  readonly #sealer: Sealer
 
-  constructor(connection: NatsConnection, catalogs: Collection<typeof CatalogRecord>) {
+  constructor(connection: NatsConnection, catalogs: Collection<typeof CatalogRecord>, sealer: Sealer) {
     this.#connection = connection
     this.#catalogs = catalogs
+    this.#sealer = sealer
   }
 
   /** @throws GantryError NOT_FOUND for a catalog or filesystem that is gone */
@@ -33,7 +38,8 @@ export class Ends {
       to: targetRoots[0],
       mappings: await this.#mappings(from, to),
     }
-    return { source: specOf(from), target: specOf(to), locations, onConflict }
+    const [fromSpec, toSpec] = await Promise.all([this.#specOf(from), this.#specOf(to)])
+    return { source: fromSpec, target: toSpec, locations, onConflict }
   }
 
   /** Migrations of files between the filesystems of both catalogs; none where they are not known. */
@@ -66,6 +72,10 @@ export class Ends {
       },
     )
     return gates
+  }
+
+  #specOf(record: CatalogRecord): Promise<CatalogSpec> {
+    return withFilesystem(specOf(record), { connection: this.#connection, sealer: this.#sealer })
   }
 
   async #catalog(catalogId: string): Promise<CatalogRecord> {

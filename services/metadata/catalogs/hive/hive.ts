@@ -9,7 +9,8 @@ import { HiveConstraints } from './constraints.ts'
 import { HiveFeed } from './feed.ts'
 import { HiveFunctions } from './functions.ts'
 import { methods } from './idl.ts'
-import { byCodePoints, Metastore, type MetastoreAddress, sorted, unlessGone } from './metastore.ts'
+import { Metastore, type MetastoreAddress, sorted, unlessGone } from './metastore.ts'
+import { byCodePoints } from '../order.ts'
 import { databaseOf, partitionOf, tableOf } from './objects.ts'
 import { HiveStatistics } from './statistics.ts'
 import { hiveTable } from './tables.ts'
@@ -39,7 +40,7 @@ export class HiveCatalog implements Catalog {
   readonly writer: CatalogWriter
 
   /** @param bounds where catalogs may be; without them anywhere */
-  constructor(options: CatalogOptions, bounds?: StoreBounds) {
+  constructor(options: CatalogOptions<'hive'>, bounds?: StoreBounds) {
     const { metastoreUris, user = defaultUser, framed = false, ssl = false, caCertificate } = options
     if (caCertificate !== undefined && !ssl)
       throw notAccepted('caCertificate', 'is for ssl: set ssl to true too')

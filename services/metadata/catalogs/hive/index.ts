@@ -1,6 +1,6 @@
 import type { KindOfCatalog } from '../contract/kind.ts'
 
-export const hive: KindOfCatalog = {
+export const hive: KindOfCatalog<'hive'> = {
   kind: 'hive',
   defaults: { user: 'hive', framed: 'false', ssl: 'false' },
   open: async (options, bounds) => {

@@ -1,3 +1,4 @@
+import { byCodePoints } from '../order.ts'
 import { type FailureClass, StoreError } from '../../../drivers/contract/store-error.ts'
 import type { StoreAddress } from '../../../drivers/http/store-address.ts'
 import { InnerAddressError } from '../../../../broker/common/inner-addresses.ts'
@@ -249,8 +250,6 @@ export async function unlessGone<T>(asked: Promise<T>): Promise<T | undefined> {
   }
 }
 
-export const byCodePoints = (one: string, other: string): number =>
-  Buffer.compare(Buffer.from(one), Buffer.from(other))
 export const sorted = (names: readonly string[]): string[] => names.toSorted(byCodePoints)
 
 /** Waits for a change; what is gone when it is to be changed was changed by somebody else, which throws `changed`. */

@@ -1,5 +1,6 @@
 import type { Partition, Table } from '../../../../subjects/metadata/objects.ts'
 import { partitionsAtOnce, type TableName } from '../../catalogs/contract/catalog.ts'
+import { byCodePoints } from '../../catalogs/order.ts'
 import { valuesIn, valuesKey } from '../../catalogs/partition-names.ts'
 import type { Sides } from './sides.ts'
 
@@ -92,9 +93,8 @@ export async function reconcilePartitions(
 const partitionsByKey = async (asked: Promise<readonly Partition[]>): Promise<Map<string, Partition>> =>
   new Map((await asked).map((partition) => [valuesKey(partition.values), partition]))
 
-const compare = (one: string, other: string): number => Buffer.compare(Buffer.from(one), Buffer.from(other))
-const isAfter = (name: string, after: string): boolean => compare(name, after) > 0
+const isAfter = (name: string, after: string): boolean => byCodePoints(name, after) > 0
 
 /** Both lists as one, in the order of their code points. */
 const sortedUnion = (one: readonly string[], other: readonly string[]): string[] =>
-  [...new Set([...one, ...other])].toSorted(compare)
+  [...new Set([...one, ...other])].toSorted(byCodePoints)
