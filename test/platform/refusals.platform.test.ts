@@ -141,8 +141,9 @@ const table = (Object.keys(httpServers) as HttpServerName[]).flatMap((server) =>
   })),
 )
 
-/** The metadata service has routes of several contracts, and has to know which one is asked. */
-const bodyFor = (server: HttpServerName) => (server === 'metadata' ? { agentType: 'HIVE' } : {})
+/** Of the metadata service a body says which contract is asked, and how often. */
+const bodyFor = (server: HttpServerName) =>
+  server === 'metadata' ? { agentType: 'HIVE', hiveAgentConfig: {}, migrationNames: ['k1'] } : {}
 
 /** Of a server, those that ask who is calling. */
 const closedRoutes = (server: HttpServerName) =>

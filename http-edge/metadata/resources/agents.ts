@@ -1,6 +1,7 @@
 import { type TSchema, Type } from 'typebox'
 import type { Contract, HttpRoute } from '../../../subjects/kit/contract.ts'
-import { fieldsOf } from '../../../subjects/kit/json-schema.ts'
+import { fieldsOf, jsonSchema } from '../../../subjects/kit/json-schema.ts'
+import { notAccepted } from '../../../subjects/kit/errors.ts'
 import { list, maxPathLength, model, record } from '../../../subjects/kit/schemas.ts'
 import { invalid } from '../../../subjects/kit/validate.ts'
 import { Catalog, metadataCatalogs } from '../../../subjects/metadata/catalogs.ts'
@@ -15,13 +16,15 @@ const isPlace = (name: string): boolean => placeFields.some((field) => field ===
 /** A kind of catalog as the surface has it. */
 const kinds = (Object.keys(catalogKinds) as CatalogKind[]).map((kind) => {
   const camel = kind.replaceAll(/-(\w)/g, (_, letter: string) => letter.toUpperCase())
-  const options = Object.entries(fieldsOf(metadataCatalogs[`create-${kind}`].input)) as [string, TSchema][]
-  const isOwn = ([name]: [string, TSchema]) => name !== 'catalogId' && !isPlace(name)
+  const { input }: Contract = metadataCatalogs[`create-${kind}`]
+  const isOwn = (name: string) => name !== 'catalogId' && !isPlace(name)
+  const options = Object.entries(fieldsOf(input) as Fields)
   return {
     kind,
     agentType: kind.toUpperCase().replaceAll('-', '_'),
     config: `${camel}AgentConfig`,
-    options: Object.fromEntries(options.filter(isOwn)),
+    options: Object.fromEntries(options.filter(([name]) => isOwn(name))),
+    required: (jsonSchema(input).required ?? []).filter(isOwn),
   }
 })
 const agentTypes = kinds.map(({ agentType }) => agentType)
@@ -90,10 +93,25 @@ function kindOf(wire: Wire): (typeof kinds)[number] {
     throw invalid([{ field: 'agentType', problem: `must be one of ${agentTypes.join(', ')}` }])
   const other = given.find((kind) => kind !== its)
   if (other !== undefined)
-    throw invalid([
-      { field: other.config, problem: `is for agentType ${other.agentType}, not ${its.agentType}` },
-    ])
+    throw notAccepted(other.config, `is for agentType ${other.agentType}, not ${its.agentType}`)
   return its
+}
+
+/** The options that a request has of its kind. */
+function optionsOf(
+  wire: Wire,
+  { config, agentType: type, required }: (typeof kinds)[number],
+  isNew: boolean,
+): object {
+  const { [config]: options } = wire
+  if (options === undefined) {
+    if (isNew && required.length > 0)
+      throw notAccepted(config, `is missing: agentType ${type} needs ${required.join(', ')}`)
+    return {}
+  }
+  if (typeof options !== 'object' || options === null || Array.isArray(options))
+    throw invalid([{ field: config, problem: 'must be an object' }])
+  return options
 }
 
 /** What makes or changes a catalog: one operation here, and a contract for each kind. */
@@ -125,7 +143,7 @@ function ofKinds(verb: 'create' | 'update', method: 'POST' | 'PUT', status: 200 
       return {
         catalogId: wire['name'],
         agentType: its.kind,
-        ...(wire[its.config] as Wire | undefined),
+        ...optionsOf(wire, its, verb === 'create'),
         ...Object.fromEntries(set.map((field) => [field, wire[field]])),
       }
     },

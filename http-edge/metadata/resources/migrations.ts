@@ -101,7 +101,11 @@ export const migrationOperations: readonly Operation[] = [
   operation(metadataMigrations.create, 'POST', '/migration', {
     status: 201,
     without: ['migrationName', 'source', 'target', 'ruleNames'],
-    bodyFields: { name, ...endpoints },
+    bodyFields: {
+      name,
+      ...endpoints,
+      rules: fieldsOf(metadataMigrations.create.input)['ruleNames']!,
+    },
     needs: ['name', ...Object.keys(endpoints)],
     request: native,
     reply: Migration,

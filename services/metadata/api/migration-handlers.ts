@@ -3,7 +3,7 @@ import type { Owned, Owners } from '../../../broker/rpc/owners.ts'
 import type { Collection } from '../../../broker/state/collection.ts'
 import { emission } from '../../../broker/state/events.ts'
 import type { Handlers } from '../../../subjects/kit/contract.ts'
-import { GantryError } from '../../../subjects/kit/errors.ts'
+import { GantryError, notAccepted } from '../../../subjects/kit/errors.ts'
 import { product } from '../../../subjects/kit/names.ts'
 import { maxPageLength } from '../../../subjects/kit/schemas.ts'
 import {
@@ -120,7 +120,7 @@ export function migrationHandlers(dependencies: MigrationDependencies): Handlers
     ) => {
       const { migrationName, source, target } = input
       if (source === target)
-        throw new GantryError('INVALID_INPUT', 'target: it is the source too; take another catalog')
+        throw notAccepted('target', 'is the source too: take another catalog')
       await requireCatalogs({ source, target })
       await requireRules(input.ruleNames)
       const record: MetadataMigrationRecord = {

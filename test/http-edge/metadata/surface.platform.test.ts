@@ -83,6 +83,7 @@ test.each([
   [{ hiveAgentConfig: { metastoreUris: 'x' } }, 'metastoreUris'],
   [{}, 'agentType'],
   [{ agentType: 'ORACLE' }, 'agentType'],
+  [{ agentType: 'HIVE', hiveAgentConfig: ['x'] }, 'hiveAgentConfig'],
   [{ ...hive(), fileSystemId: 'no/such name', agentType: 'HIVE' }, 'fileSystemId'],
   [{ agentType: 'HIVE', hiveAgentConfig: { metastoreUris: 'thrift://h', framed: 'perhaps' } }, 'framed'],
 ])('%j is refused at %s', async (body, field) => {
@@ -90,6 +91,13 @@ test.each([
   expect(answer).toMatchObject({
     status: 400,
     body: { code: 'INVALID_INPUT', details: expect.arrayContaining([expect.objectContaining({ field })]) },
+  })
+})
+
+test('an agent needs the options of its kind', async () => {
+  expect(await ask('POST', '/agents/warehouse', { agentType: 'HIVE' })).toMatchObject({
+    status: 409,
+    body: { code: 'NOT_ACCEPTED', details: [{ field: 'hiveAgentConfig' }] },
   })
 })
 
