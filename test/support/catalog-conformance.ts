@@ -249,10 +249,9 @@ export function testCatalog(subject: CatalogSubject): void {
       await createDatabase(database)
       await createTable(database, 'orders')
       const materialized = type === 'MATERIALIZED_VIEW'
-      const { location: _, ...unplaced } = plainStorage(undefined)
       const made = await createTable(database, 'ids', {
         type,
-        ...(!materialized && { storage: unplaced }),
+        ...(!materialized && { storage: plainStorage(undefined) }),
         view: {
           originalText: 'select id from orders',
           expandedText: `select \`id\` from \`${database}\`.\`orders\``,
@@ -348,7 +347,10 @@ export function testCatalog(subject: CatalogSubject): void {
         ],
       }
       const now = async () =>
-        (await catalog.functions!.list('conf_functions', never)).map(({ createdMs: _, ...one }) => one)
+        (await catalog.functions!.list('conf_functions', never)).map((told) => {
+          const { createdMs: _, ...one } = told
+          return one
+        })
       expect(await now()).toEqual([])
       await writer.functions!.create(made, never)
       await writer.functions!.create({ ...made, name: 'another', resources: [] }, never)
@@ -491,19 +493,21 @@ export function testCatalog(subject: CatalogSubject): void {
       await writer.dropDatabase('conf_feed', never)
       const all = await feed.changes(begin, 1_000, never)
       expect(all.behind).toBe(0)
-      expect(all.changes.map(({ atMs: _, ...change }) => change)).toEqual([
-        { database: 'conf_feed' },
-        { database: 'conf_feed', table: 'events' },
+      const atMs = expect.any(Number) as number
+      expect(all.changes).toEqual([
+        { atMs, database: 'conf_feed' },
+        { atMs, database: 'conf_feed', table: 'events' },
         {
+          atMs,
           database: 'conf_feed',
           table: 'events',
           partitions: ['place=a%2Fb/number=1', 'place=a%2Fb/number=2'],
         },
-        { database: 'conf_feed', table: 'events', partitions: ['place=a%2Fb/number=2'] },
-        { database: 'conf_feed', table: 'events' },
-        { database: 'conf_feed' },
+        { atMs, database: 'conf_feed', table: 'events', partitions: ['place=a%2Fb/number=2'] },
+        { atMs, database: 'conf_feed', table: 'events' },
+        { atMs, database: 'conf_feed' },
       ])
-      for (const { atMs } of all.changes) expect(Math.abs(Date.now() - atMs)).toBeLessThan(300_000)
+      for (const change of all.changes) expect(Math.abs(Date.now() - change.atMs)).toBeLessThan(300_000)
       const steps: CatalogChange[] = []
       let position = begin
       for (let behind = 1; behind > 0;) {

@@ -1,38 +1,16 @@
-import { Database, Partition, Table } from '../../services/metadata/catalogs/hive/idl.ts'
+import {
+  type Database,
+  methods,
+  type Partition,
+  type Table,
+} from '../../services/metadata/catalogs/hive/idl.ts'
 import { ThriftConnection } from '../../services/metadata/thrift/connection.ts'
-import { list, method, struct, type Value } from '../../services/metadata/thrift/types.ts'
-
-const AddPartitions = struct({
-  dbName: [1, 'string'],
-  tblName: [2, 'string'],
-  parts: [3, list(Partition)],
-  ifNotExists: [4, 'bool'],
-  needResult: [5, 'bool'],
-})
-
-const methods = {
-  createDatabase: method('create_database', { database: [1, Database] }, 'void', {
-    1: 'AlreadyExistsException',
-    2: 'InvalidObjectException',
-    3: 'MetaException',
-  }),
-  createTable: method('create_table', { table: [1, Table] }, 'void', {
-    1: 'AlreadyExistsException',
-    2: 'InvalidObjectException',
-    3: 'MetaException',
-    4: 'NoSuchObjectException',
-  }),
-  addPartitions: method('add_partitions_req', { request: [1, AddPartitions] }, struct({}), {
-    1: 'InvalidObjectException',
-    2: 'AlreadyExistsException',
-    3: 'MetaException',
-  }),
-}
+import type { Value } from '../../services/metadata/thrift/types.ts'
 
 const limits = { connectTimeoutMs: 5_000, callTimeoutMs: 60_000, maxReplyBytes: 2 ** 26 }
 const never = new AbortController().signal
 
-/** Makes in a metastore what tests read; gone with the scope. */
+/** Makes in a metastore what tests read, and tells what it has of a table; gone with the scope. */
 export class MetastoreWriter implements Disposable {
   readonly #connection: ThriftConnection
 
@@ -53,6 +31,15 @@ export class MetastoreWriter implements Disposable {
 
   async createTable(table: Value<typeof Table>): Promise<void> {
     await this.#connection.call(methods.createTable, { table }, never)
+  }
+
+  async alterTable(database: string, name: string, table: Value<typeof Table>): Promise<void> {
+    await this.#connection.call(methods.alterTable, { database, name, table }, never)
+  }
+
+  async table(dbName: string, tblName: string): Promise<Value<typeof Table>> {
+    const told = await this.#connection.call(methods.tableByRequest, { request: { dbName, tblName } }, never)
+    return (told as { table: Value<typeof Table> }).table
   }
 
   /** @param parts all of one table */

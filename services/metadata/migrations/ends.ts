@@ -75,7 +75,10 @@ export class Ends {
   }
 
   #specOf(record: CatalogRecord): Promise<CatalogSpec> {
-    return withFilesystem(specOf(record, this.#sealer), { connection: this.#connection, sealer: this.#sealer })
+    return withFilesystem(specOf(record, this.#sealer), {
+      connection: this.#connection,
+      sealer: this.#sealer,
+    })
   }
 
   async #catalog(catalogId: string): Promise<CatalogRecord> {

@@ -1,13 +1,37 @@
-import { afterAll, beforeAll } from 'vitest'
+import { existsSync, readdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { afterAll, beforeAll, expect } from 'vitest'
+import type { Catalog } from '../../../services/metadata/catalogs/contract/catalog.ts'
 import { openCatalog } from '../../../services/metadata/catalogs/index.ts'
-import { testCatalog } from '../../support/catalog-conformance.ts'
+import { unnamed } from '../../../services/metadata/thrift/types.ts'
+import type { Table } from '../../../subjects/metadata/objects.ts'
+import { plainStorage, testCatalog } from '../../support/catalog-conformance.ts'
 import {
   type HiveMetastore,
   type MetastoreRelease,
   metastoreReleases,
+  metastoreTest,
   noMetastore,
   startMetastore,
 } from '../../support/hive-metastore.ts'
+import { MetastoreWriter } from '../../support/metastore-writer.ts'
+import { until } from '../../support/until.ts'
+
+const never = new AbortController().signal
+const openOf = ({ options }: HiveMetastore) => openCatalog({ kind: 'hive', options })
+const locationOf = async (catalog: Catalog, path: string) =>
+  `${(await catalog.database('default', never))!.location}/${path}`
+const tableAt = (name: string, location: string, more: Partial<Table> = {}): Table => ({
+  database: 'default',
+  name,
+  type: 'EXTERNAL_TABLE',
+  columns: [{ name: 'id', type: 'int' }],
+  partitionKeys: [],
+  storage: plainStorage(location),
+  parameters: {},
+  ...more,
+})
 
 for (const release of Object.keys(metastoreReleases) as MetastoreRelease[]) {
   const missing = noMetastore(release)
@@ -21,9 +45,8 @@ for (const release of Object.keys(metastoreReleases) as MetastoreRelease[]) {
   testCatalog({
     name: `Hive ${release}`,
     missing,
-    open: () => openCatalog({ kind: 'hive', options: metastore.options }),
-    locationOf: async (catalog, path) =>
-      `${(await catalog.database('default', new AbortController().signal))!.location}/${path}`,
+    open: () => openOf(metastore),
+    locationOf,
     // Each in the bytes of UTF-8 as long as Hive takes them.
     oddNames: ['select', 'x'.repeat(128), 'with_underscore', '1st'],
     views: ['VIRTUAL_VIEW', 'MATERIALIZED_VIEW'],
@@ -36,4 +59,172 @@ for (const release of Object.keys(metastoreReleases) as MetastoreRelease[]) {
     feed: release === '3.1.3',
     transactional: true,
   })
+
+  metastoreTest(release, `Hive ${release}: what the model has no word for stays as it is`, async () => {
+    using writer = await MetastoreWriter.open(metastore.address)
+    const catalog = await openOf(metastore)
+    const location = await locationOf(catalog, 'kept')
+    // `description` of a serde.
+    const bytes = Buffer.from('\0\0\0\x04text')
+    const described = { id: 4, wireType: 11, bytes }
+    await writer.createTable({
+      dbName: 'default',
+      tableName: 'kept',
+      tableType: 'EXTERNAL_TABLE',
+      lastAccessTime: 12_345,
+      parameters: new Map([
+        ['EXTERNAL', 'TRUE'],
+        ['numRows', '7'],
+        ['old', 'one'],
+      ]),
+      sd: {
+        cols: [{ name: 'id', type: 'int' }],
+        location,
+        numBuckets: -1,
+        serdeInfo: { parameters: new Map(), [unnamed]: [described] },
+      },
+    })
+    const before = await writer.table('default', 'kept')
+    await catalog.writer!.alterTable(tableAt('kept', location, { parameters: { new: 'one' } }), never)
+    const after = await writer.table('default', 'kept')
+    expect(after.lastAccessTime).toBe(12_345)
+    expect(after.createTime).toBe(before.createTime)
+    expect(after.parameters?.get('numRows')).toBe('7')
+    expect(after.parameters?.get('new')).toBe('one')
+    expect(after.parameters?.has('old')).toBe(false)
+    expect(after.sd?.serdeInfo?.[unnamed]?.find(({ id }) => id === 4)?.bytes).toEqual(
+      before.sd?.serdeInfo?.[unnamed]?.find(({ id }) => id === 4)?.bytes,
+    )
+    catalog.close()
+  })
+
+  metastoreTest(release, `Hive ${release}: files are neither moved nor deleted nor counted`, async () => {
+    const catalog = await openOf(metastore)
+    const { writer } = catalog
+    const location = await locationOf(catalog, 'files')
+    const folder = (uri: string) => fileURLToPath(uri)
+    const made = tableAt('files', location, { type: 'MANAGED_TABLE' })
+    await writer!.createTable(made, never)
+    writeFileSync(join(folder(location), 'data'), 'rows')
+    await writer!.alterTable({ ...made, storage: plainStorage(`${location}-2`) }, never)
+    expect(readdirSync(folder(location))).toEqual(['data'])
+    expect(existsSync(folder(`${location}-2`))).toBe(false)
+    await writer!.alterTable(made, never)
+    using raw = await MetastoreWriter.open(metastore.address)
+    expect((await raw.table('default', 'files')).parameters?.get('numFiles') ?? '0').toBe('0')
+    await writer!.dropTable(made, never)
+    expect(readdirSync(folder(location))).toEqual(['data'])
+    await writer!.createTable(made, never)
+    expect((await raw.table('default', 'files')).parameters?.has('numFiles')).toBe(false)
+    expect((await raw.table('default', 'files')).parameters?.has('DO_NOT_UPDATE_STATS')).toBe(false)
+    catalog.close()
+  })
+
+  metastoreTest(
+    release,
+    `Hive ${release}: what it will never take is refused, and not tried again`,
+    async () => {
+      const catalog = await openOf(metastore)
+      const { writer } = catalog
+      const made = tableAt('refused', await locationOf(catalog, 'refused'), {
+        partitionKeys: [{ name: 'day', type: 'date' }],
+      })
+      expect(writer!.refuses({ ...made, type: 'INDEX_TABLE' })).toContain('INDEX_TABLE')
+      expect(writer!.refuses({ ...made, type: 'VIRTUAL_VIEW' })).toContain('text')
+      expect(writer!.refuses({ ...made, name: 'x'.repeat(257) })).toContain('256')
+      await writer!.createTable(made, never)
+      const unsupported = { failure: 'unsupported', retryable: false }
+      for (const odd of [{ name: 'größe' }, { name: 'x'.repeat(300) }])
+        await expect(writer!.createTable({ ...made, ...odd }, never)).rejects.toMatchObject(unsupported)
+      for (const change of [
+        { partitionKeys: [{ name: 'other', type: 'date' }] },
+        { columns: [{ name: 'id', type: 'array<int>' }] },
+      ])
+        await expect(writer!.alterTable({ ...made, ...change }, never)).rejects.toMatchObject(unsupported)
+      catalog.close()
+    },
+  )
 }
+
+metastoreTest('3.1.3', 'Hive 3.1.3: a table that is renamed is told by both names', async () => {
+  await using metastore = await startMetastore('3.1.3')
+  using writer = await MetastoreWriter.open(metastore.address)
+  const catalog = await openOf(metastore)
+  const made = tableAt('before', await locationOf(catalog, 'before'))
+  await catalog.writer!.createTable(made, never)
+  const begin = (await catalog.feed!.position(never))!
+  const raw = await writer.table('default', 'before')
+  await writer.alterTable('default', 'before', { ...raw, tableName: 'after' })
+  const { changes } = await catalog.feed!.changes(begin, 10, never)
+  expect(changes).toMatchObject([
+    { database: 'default', table: 'before' },
+    { database: 'default', table: 'after' },
+  ])
+  catalog.close()
+})
+
+/** A metastore that shares half a core starts in half a minute. */
+const restartMs = 180_000
+
+metastoreTest(
+  '3.1.3',
+  'Hive 3.1.3: changes that were deleted from the log are a gap',
+  async () => {
+    await using metastore = await startMetastore('3.1.3', { 'metastore.event.db.listener.timetolive': '1s' })
+    const catalog = await openOf(metastore)
+    const begin = (await catalog.feed!.position(never))!
+    await catalog.writer!.createTable(tableAt('one', await locationOf(catalog, 'one')), never)
+    expect((await catalog.feed!.changes(begin, 10, never)).changes).toHaveLength(1)
+    await metastore.kill()
+    await metastore.restart()
+    // It deletes what is older than a second when it starts.
+    await until('the change is deleted', () =>
+      catalog.feed!.changes(begin, 10, never).then(
+        () => false,
+        (error: { failure?: string }) => error.failure === 'gone',
+      ),
+    )
+    const now = (await catalog.feed!.position(never))!
+    expect(await catalog.feed!.changes(now, 10, never)).toEqual({ changes: [], position: now, behind: 0 })
+    catalog.close()
+  },
+  restartMs,
+)
+
+metastoreTest('4.0.1', 'Hive 4.0.1: without a log there is no position', async () => {
+  await using metastore = await startMetastore('4.0.1', {
+    'metastore.metadata.transformer.class': 'org.apache.hadoop.hive.metastore.MetastoreDefaultTransformer',
+    'metastore.metastore.event.db.notification.api.auth': 'true',
+  })
+  const catalog = await openOf(metastore)
+  expect(await catalog.feed!.position(never)).toBeUndefined()
+  await expect(catalog.feed!.changes('0', 10, never)).rejects.toMatchObject({
+    failure: 'permission',
+    message: expect.stringContaining('hadoop.proxyuser') as string,
+  })
+
+  // What it makes of managed tables by its own rules stands for what was asked for.
+  using writer = await MetastoreWriter.open(metastore.address)
+  const made = tableAt('own', await locationOf(catalog, 'own'), {
+    type: 'MANAGED_TABLE',
+    parameters: { a: 'b' },
+  })
+  await catalog.writer!.createTable(made, never)
+  expect(await writer.table('default', 'own')).toMatchObject({ tableType: 'EXTERNAL_TABLE' })
+  const told = (await catalog.table('default', 'own', never))!
+  expect(told.type).toBe('MANAGED_TABLE')
+  expect(Object.keys(told.parameters).filter((name) => !catalog.writer!.isOwnParameter(name))).toEqual(['a'])
+  await catalog.writer!.alterTable({ ...made, parameters: { a: 'c' } }, never)
+  const raw = await writer.table('default', 'own')
+  expect(raw.tableType).toBe('EXTERNAL_TABLE')
+  expect(raw.parameters?.get('TRANSLATED_TO_EXTERNAL')).toBe('TRUE')
+  expect(raw.parameters?.get('a')).toBe('c')
+  const transactional = { transactional: 'true', transactional_properties: 'insert_only' }
+  const rows = { ...made, name: 'rows', storage: plainStorage(undefined), parameters: transactional }
+  await catalog.writer!.createTable(rows, never)
+  expect(await catalog.table('default', 'rows', never)).toMatchObject({
+    type: 'MANAGED_TABLE',
+    parameters: transactional,
+  })
+  catalog.close()
+})

@@ -17,6 +17,9 @@ import {
 import type { HiveStatistics } from './statistics.ts'
 import { defaultCatalog, hiveTable, processor } from './tables.ts'
 
+/** What the databases of metastores have room for; a server tries for 20 s before it says so. */
+const maxNameLength = 256
+
 /** So that a server neither lists the files of what is changed, nor counts them. */
 const withoutStatistics = new Map([['DO_NOT_UPDATE_STATS', 'true']])
 const context = { properties: withoutStatistics }
@@ -44,7 +47,8 @@ export class HiveWriter implements CatalogWriter {
     this.statistics = statistics
   }
 
-  refuses({ type, view }: Table): string | undefined {
+  refuses({ name, type, view }: Table): string | undefined {
+    if (name.length > maxNameLength) return `Hive has room for ${maxNameLength} characters of a table's name`
     if (!tableTypes.includes(type)) return `Hive has no tables of type ${type}, only ${tableTypes.join(', ')}`
     if (type.endsWith('_VIEW') && view === undefined) return 'Hive takes no view without its text'
     return undefined
