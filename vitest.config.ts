@@ -82,6 +82,7 @@ export default defineConfig({
             'test/support/go-programs.setup.ts',
             'test/support/hdfs.setup.ts',
             'test/support/hive-metastore.setup.ts',
+            'test/support/iceberg-rest.setup.ts',
             'test/support/kafka.setup.ts',
             'test/support/sqs.setup.ts',
           ],

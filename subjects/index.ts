@@ -18,6 +18,9 @@ import { inclusions } from './rules/inclusions.ts'
 import { keys, keysInternal } from './access/keys.ts'
 import { logging } from './observability/logging.ts'
 import { metadataCatalogs } from './metadata/catalogs.ts'
+import { metadataComparisonEvents, metadataComparisons } from './metadata/comparisons.ts'
+import { metadataMigrationEvents, metadataMigrations } from './metadata/migrations.ts'
+import { metadataRules } from './metadata/rules.ts'
 import { migrationEvents } from './migrations/events.ts'
 import { migrationsInternal } from './migrations/internal.ts'
 import { migrations } from './migrations/migrations.ts'
@@ -58,6 +61,9 @@ export const resources = {
   inclusions,
   pathMappings,
   metadataCatalogs,
+  metadataRules,
+  metadataMigrations,
+  metadataComparisons,
   extensions,
   extensionStorage,
   usage,
@@ -94,4 +100,6 @@ export const eventContracts: readonly EventContract[] = [
   verificationEvents,
   cleanupEvents,
   alertEvents,
+  metadataMigrationEvents,
+  metadataComparisonEvents,
 ].flatMap((events) => Object.values(events))

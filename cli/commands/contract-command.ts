@@ -48,12 +48,20 @@ export function addContractCommand(
     command.addOption(option)
     // Not in the help: the term of the other one says it.
     if (field.kind === 'boolean') command.addOption(new Option(`--no-${field.flag}`).hideHelp())
+    const { otherFlag } = field
+    if (otherFlag !== undefined)
+      command.addOption(new Option(`--${otherFlag} <${placeholder(field)}>`).hideHelp())
   }
   if (contract.cli?.confirmOwn !== undefined) command.option(`--${yesFlag}`, 'do not ask for confirmation')
   return command.action(async () => {
     const given = new Map<Field, FieldText>()
     for (const [index, field] of shape.args.entries()) keep(given, field, command.args[index])
-    for (const [field, option] of options) keep(given, field, command.getOptionValue(option.attributeName()))
+    for (const [field, option] of options) {
+      const { otherFlag } = field
+      if (otherFlag !== undefined)
+        keep(given, field, command.getOptionValue(new Option(`--${otherFlag}`).attributeName()))
+      keep(given, field, command.getOptionValue(option.attributeName()))
+    }
     await run(contract, shape, given, command)
   })
 }

@@ -76,7 +76,11 @@ const group = (parent: Command, name: string, text: string): Command =>
 function byFlags(contract: Contract, agentFlag: string | undefined): Shape {
   const { args, flags } = shapeOf(contract)
   const renamed = [...args, ...flags].map((field) =>
-    field.name === 'catalogId' && agentFlag !== undefined ? { ...field, flag: agentFlag } : field,
+    field.name === 'catalogId' && agentFlag !== undefined
+      ? { ...field, flag: agentFlag }
+      : field.name === 'fileSystemId'
+        ? { ...field, otherFlag: 'filesystem-id' }
+        : field,
   )
   return { args: [], flags: renamed }
 }

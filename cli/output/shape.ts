@@ -14,6 +14,8 @@ export interface Field {
   readonly name: string
   /** The same in kebab case, without dashes before it. */
   readonly flag: string
+  /** Another flag that is taken for it, which help does not show. */
+  readonly otherFlag?: string
   readonly kind: FieldKind
   readonly schema: JsonSchema
   readonly required: boolean

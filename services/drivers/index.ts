@@ -58,7 +58,15 @@ export async function openDriver(
   side: Side = 'source',
   bounds?: StoreBounds,
 ): Promise<Driver> {
+  return kindOf(kind).open(options, side, bounds)
+}
+
+/** URIs of the root of a filesystem, as `uris` of its kind. */
+export const urisOf = ({ kind, options }: FilesystemSpec): readonly [string, ...string[]] =>
+  kindOf(kind).uris(options)
+
+function kindOf(kind: string): StoreKind {
   const its = known.get(kind)
   if (its === undefined) throw new Error(`there is no kind of filesystem ${kind}`)
-  return its.open(options, side, bounds)
+  return its
 }

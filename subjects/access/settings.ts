@@ -52,6 +52,11 @@ const ownerLimits = {
   maxFilesystems: ownerLimit(1_000, 'Filesystems that one owner may have made'),
   /** The same of metastores. */
   maxCatalogs: ownerLimit(200, 'Catalogs of metadata that one owner may have made'),
+  /** Some for each catalog. */
+  maxMetadataMigrations: ownerLimit(
+    1_000,
+    'Migrations of metadata that one owner may have made, and as many rules',
+  ),
   /** One for each share or project of a large site; each is compared with all others when another is made. */
   maxMigrations: ownerLimit(5_000, 'Migrations that one owner may have made'),
   /** The same: folders that go elsewhere are the exception. */

@@ -1,7 +1,8 @@
 import { Type } from 'typebox'
 import { awsCredentialsOptions, awsCredentialsProviders, awsSecrets } from '../filesystems/aws-credentials.ts'
+import type { FilesystemSpec } from '../filesystems/kinds.ts'
 import { form, portPattern } from '../kit/forms.ts'
-import { Name, strict } from '../kit/schemas.ts'
+import { GivenPath, Name, strict } from '../kit/schemas.ts'
 import { glueLimits } from './glue-limits.ts'
 
 /** Where the data of a catalog's tables are: exactly one of these. Each kind has them beside its own. */
@@ -34,9 +35,16 @@ const glueLimit = (name: keyof typeof glueLimits) => {
   )
 }
 
+/** An address of HTTP, without a query. */
+const httpAddress = form(
+  `^https?://[A-Za-z0-9.-]+(?::${portPattern})?(?:/[!-"$->@-~]*)?$`,
+  'an address such as https://catalog.example/api/catalog',
+)
+
 /**
- * Kinds of catalogs that hold metadata, each with its options; routes, commands and forms come from them. What `secrets`,
- * `sent` and `alternatives` say is as in `filesystemKinds`.
+ * Kinds of catalogs that hold metadata, each with its options; routes, commands and forms come from them. `opensFilesystem`:
+ * what it holds is in the filesystem of its `fileSystemId`, with which it is opened. What `secrets`, `sent` and `alternatives`
+ * say is as in `filesystemKinds`.
  */
 export const catalogKinds = {
   hive: {
@@ -131,6 +139,89 @@ export const catalogKinds = {
     sent: { to: ['glueEndpoint'], secrets: awsSecrets },
     alternatives: [onePlaceOfData],
   },
+  filesystem: {
+    path: 'filesystem',
+    summary: 'documents in a filesystem, one for each object',
+    example: '--file-system-id lake --root-folder /metadata',
+    opensFilesystem: true,
+    options: {
+      ...placeOfData,
+      fileSystemId: Name(
+        'Name of the filesystem that holds the documents, and the data where defaultFsOverride says nothing else',
+      ),
+      rootFolder: Type.Optional(GivenPath('Folder of the documents in it; default /')),
+    },
+    secrets: [],
+  },
+  'iceberg-rest': {
+    path: 'iceberg-rest',
+    summary: 'a catalog of Iceberg tables by the REST protocol',
+    example:
+      '--uri https://catalog.example/api/catalog --warehouse lake --client-id mover --client-secret top-secret',
+    options: {
+      ...placeOfData,
+      uri: Type.String({
+        maxLength: 1_000,
+        ...httpAddress,
+        description: 'Address of the catalog, as the property uri of other clients: what stands before /v1',
+      }),
+      warehouse: Type.Optional(
+        Type.String({
+          ...form('^[!-~]{1,1000}$', '1 to 1,000 characters without blanks'),
+          description: 'Which of its warehouses, where the catalog has several',
+        }),
+      ),
+      prefix: Type.Optional(
+        Type.String({
+          ...form('^[!-~]{1,1000}$', '1 to 1,000 characters without blanks'),
+          description: 'What stands behind /v1 in paths, where the catalog does not say it itself',
+        }),
+      ),
+      token: Type.Optional(
+        Type.String({
+          ...form('^[!-~]{1,16384}$', '1 to 16,384 characters without blanks'),
+          description: 'Bearer token. Or give clientId and clientSecret',
+        }),
+      ),
+      clientId: Type.Optional(
+        Type.String({
+          ...form('^[!-~]{1,200}$', '1 to 200 characters without blanks'),
+          description: 'Id of the client that tokens are asked for (OAuth 2.0, client credentials)',
+        }),
+      ),
+      clientSecret: Type.Optional(
+        Type.String({
+          ...form('^[!-~]{1,1024}$', '1 to 1,024 characters without blanks'),
+          description: 'Secret of the client',
+        }),
+      ),
+      scope: Type.Optional(
+        Type.String({
+          ...form('^[!-~][ -~]{0,999}$', '1 to 1,000 characters'),
+          description: 'What tokens are asked for, such as PRINCIPAL_ROLE:ALL; default catalog',
+        }),
+      ),
+      oauth2ServerUri: Type.Optional(
+        Type.String({
+          maxLength: 1_000,
+          ...httpAddress,
+          description: 'Address that gives tokens; default that of the catalog with /v1/oauth/tokens',
+        }),
+      ),
+      caCertificate: Type.Optional(
+        Type.String({
+          minLength: 1,
+          maxLength: 65_536,
+          contentMediaType: 'application/x-pem-file',
+          description:
+            'Certificates (PEM) of the authorities of the catalog, in place of those that are trusted otherwise',
+        }),
+      ),
+    },
+    secrets: ['token', 'clientSecret'],
+    sent: { to: ['uri', 'oauth2ServerUri'], secrets: ['token', 'clientSecret'] },
+    alternatives: [onePlaceOfData, ['token', 'clientSecret']],
+  },
 } as const
 
 export type CatalogKind = keyof typeof catalogKinds
@@ -138,11 +229,15 @@ export type CatalogKind = keyof typeof catalogKinds
 export const catalogOptionSchemas = {
   hive: strict(catalogKinds.hive.options),
   glue: strict(catalogKinds.glue.options),
+  filesystem: strict(catalogKinds.filesystem.options),
+  'iceberg-rest': strict(catalogKinds['iceberg-rest'].options),
 }
 
 export type CatalogOptions<K extends CatalogKind = CatalogKind> = {
   [P in K]: Type.Static<(typeof catalogOptionSchemas)[P]>
 }[K]
 
-/** A catalog as it is opened. */
-export type CatalogSpec = { [K in CatalogKind]: { kind: K; options: CatalogOptions<K> } }[CatalogKind]
+/** A catalog as it is opened. `filesystem`: of a kind that opens one, with its secrets in the clear; it is never stored. */
+export type CatalogSpec = {
+  [K in CatalogKind]: { kind: K; options: CatalogOptions<K>; filesystem?: FilesystemSpec }
+}[CatalogKind]

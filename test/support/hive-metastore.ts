@@ -116,6 +116,8 @@ export function metastoreSite(folder: string, settings: Readonly<Record<string, 
     'metastore.task.threads.remote': beside,
     'metastore.expression.proxy': `${api}.DefaultPartitionExpressionProxy`,
     'metastore.async.log.enabled': 'false',
+    // Else whoever follows changes has to be a proxy user of Hadoop.
+    'metastore.metastore.event.db.notification.api.auth': 'false',
     // Release 4 shows tables as they are then, whoever asks.
     'metastore.metadata.transformer.class': ' ',
     ...settings,

@@ -2,9 +2,13 @@ import type { FilesystemOptions } from '../../../subjects/filesystems/kinds.ts'
 import type { StoreBounds } from '../contract/bounds.ts'
 import type { Side, StoreKind } from '../contract/kind.ts'
 
+type Options = FilesystemOptions<'adls2-shared-key' | 'adls2-oauth2' | 'adls2-sas'>
+
+const defaultEndpoint = 'dfs.core.windows.net'
+
 /** What is the same whoever asks. */
 const azure = {
-  defaults: { endpoint: 'dfs.core.windows.net', insecure: 'false' },
+  defaults: { endpoint: defaultEndpoint, insecure: 'false' },
   exclusions: [],
   restrictions: [
     {
@@ -15,11 +19,17 @@ const azure = {
     { id: 'restriction-adls2-sizes', description: 'Files of more than 190.7 TiB' },
     { id: 'restriction-adls2-types', description: 'Symbolic links, pipes, sockets and devices' },
   ],
-  open: async (
-    options: FilesystemOptions<'adls2-shared-key' | 'adls2-oauth2' | 'adls2-sas'>,
-    _side: Side,
-    bounds: StoreBounds | undefined,
-  ) => {
+  uris: ({ accountName, containerName, endpoint = defaultEndpoint }: Options): [string, ...string[]] => {
+    const container = `${containerName}@${accountName}`
+    const blobs = endpoint.replace(/^dfs\./, 'blob.')
+    return [
+      `abfss://${container}.${endpoint}`,
+      `abfs://${container}.${endpoint}`,
+      `wasbs://${container}.${blobs}`,
+      `wasb://${container}.${blobs}`,
+    ]
+  },
+  open: async (options: Options, _side: Side, bounds: StoreBounds | undefined) => {
     const { Adls2Driver } = await import('./adls2.ts')
     const driver = new Adls2Driver(options, bounds)
     driver.requirePlace()

@@ -29,6 +29,11 @@ export interface StoreKind<K extends FilesystemKind = FilesystemKind> {
    */
   open(options: FilesystemOptions<K>, side: Side, bounds: StoreBounds | undefined): Promise<Driver>
   /**
+   * What the locations of tables begin with whose files are in it, as Hadoop and query engines write them: URIs of its
+   * root, without a slash at the end. All are known, the first is written.
+   */
+  uris(options: FilesystemOptions<K>): readonly [string, ...string[]]
+  /**
    * There for the kinds whose `discovery` in `subjects/filesystems/kinds.ts` says what is read. Throws GantryError NOT_ACCEPTED
    * with the reason and the fix where nothing is found.
    */

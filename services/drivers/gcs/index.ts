@@ -14,6 +14,7 @@ export const gcs: StoreKind<'gcs'> = {
     { id: 'restriction-gcs-sizes', description: 'Files of more than 5 TiB' },
     { id: 'restriction-gcs-types', description: 'Symbolic links, pipes, sockets and devices' },
   ],
+  uris: ({ bucketName }) => [`gs://${bucketName}`],
   open: async (options, _side, bounds) => {
     const { GcsDriver } = await import('./gcs.ts')
     const driver = new GcsDriver(options, bounds)

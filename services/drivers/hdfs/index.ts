@@ -33,5 +33,11 @@ export const hdfs: StoreKind<'hdfs'> = {
     driver.requirePlace()
     return driver
   },
+  uris: ({ defaultFS }) => {
+    const { protocol, hostname, port } = new URL(defaultFS)
+    // Of WebHDFS the port is that of another protocol; locations of tables have that of the RPC, or none.
+    const rpcPort = protocol === 'hdfs:' && port !== '' ? `:${port}` : ''
+    return [`hdfs://${hostname}${rpcPort}`, `webhdfs://${hostname}`, `swebhdfs://${hostname}`]
+  },
   discover: async () => (await import('./discovery.ts')).discoverHdfs(),
 }

@@ -45,6 +45,10 @@ export const local: StoreKind<'local'> = {
     driver.requirePlace()
     return driver
   },
+  uris: ({ fsRoot = '/' }) => {
+    const root = fsRoot.replace(/\/$/, '')
+    return [`file://${root}`, `file:${root}`]
+  },
   inThreads: {
     memory: createHeld,
     start: (memory, { nativeCallsAfter = usualNativeCallsAfter }) => useNativeCalls(memory, nativeCallsAfter),

@@ -9,6 +9,7 @@ export const s3a: StoreKind<'s3a'> = {
     { id: 'restriction-s3a-sizes', description: 'Files of more than 5 TiB' },
     { id: 'restriction-s3a-types', description: 'Symbolic links, pipes, sockets and devices' },
   ],
+  uris: ({ bucketName }) => [`s3a://${bucketName}`, `s3://${bucketName}`, `s3n://${bucketName}`],
   open: async (options, _side, bounds) => {
     const { S3Driver } = await import('./s3a.ts')
     const driver = new S3Driver(options, bounds)

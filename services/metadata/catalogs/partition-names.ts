@@ -22,3 +22,6 @@ export const valuesIn = (name: string): string[] =>
         .slice(piece.indexOf('=') + 1)
         .replaceAll(/%([0-9A-Fa-f]{2})/g, (_, code: string) => String.fromCharCode(parseInt(code, 16))),
     )
+
+/** What tells the partitions of a table apart. */
+export const valuesKey = (values: readonly string[]): string => JSON.stringify(values)

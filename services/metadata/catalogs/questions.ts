@@ -6,7 +6,7 @@ import { checkCatalog } from './check.ts'
 import { type Catalog, partitionsAtOnce, type TableName } from './contract/catalog.ts'
 import { openCatalog } from './index.ts'
 import { matching } from './name-pattern.ts'
-import { valuesIn } from './partition-names.ts'
+import { valuesIn, valuesKey } from './partition-names.ts'
 
 /** Which of many, in the order of their names. */
 export interface NamePage {
@@ -130,8 +130,6 @@ async function partitionsOf(
   }
   return named
 }
-
-const valuesKey = (values: readonly string[]): string => JSON.stringify(values)
 
 const pageOf = (names: readonly string[], { like, after, limit }: NamePage): readonly string[] => {
   const isWanted = like === undefined ? () => true : matching(like)

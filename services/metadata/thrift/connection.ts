@@ -61,6 +61,9 @@ export class ThriftBroken extends Error {
   }
 }
 
+/** An answer is longer than what is read. */
+export class ReplyTooLong extends MalformedThrift {}
+
 const version1 = 0x80010000
 const callType = 1
 const replyType = 2
@@ -93,7 +96,7 @@ class ReplyBuffer {
   /** The reply, once all of it is there. Throws MalformedThrift. */
   add(chunk: Buffer): Buffer | undefined {
     const length = this.#length + chunk.length
-    if (length > this.#maxBytes) throw new MalformedThrift(`it is longer than ${this.#maxBytes} bytes`)
+    if (length > this.#maxBytes) throw new ReplyTooLong(`it is longer than ${this.#maxBytes} bytes`)
     if (length > this.#bytes.length) {
       const larger = Buffer.allocUnsafe(Math.max(length, 2 * this.#bytes.length))
       this.#bytes.copy(larger, 0, 0, this.#length)
@@ -112,7 +115,7 @@ class ReplyBuffer {
     if (bytes.length < 4) return undefined
     const size = bytes.readInt32BE()
     if (size < 0 || size > this.#maxBytes)
-      throw new MalformedThrift(`a frame has ${size} bytes: is the server without frames?`)
+      throw new ReplyTooLong(`a frame has ${size} bytes: is the server without frames?`)
     return bytes.length < 4 + size ? undefined : 4 + size
   }
 
@@ -192,11 +195,15 @@ export class ThriftConnection {
     return this.#broken === undefined && this.#pending === undefined
   }
 
-  /** Throws ThriftException, ThriftRefusal, ThriftBroken, MalformedThrift; the signal's reason when it is aborted. */
+  /**
+   * Throws ThriftException, ThriftRefusal, ThriftBroken, MalformedThrift; the signal's reason when it is aborted.
+   * @param timeoutMs longest that it takes
+   */
   async call<A extends Fields, R extends ThriftType | 'void'>(
     method: Method<A, R>,
     values: Struct<A>,
     signal: AbortSignal,
+    timeoutMs = this.#limits.callTimeoutMs,
   ): Promise<unknown> {
     signal.throwIfAborted()
     if (this.#broken !== undefined) throw this.#broken
@@ -205,9 +212,9 @@ export class ThriftConnection {
     const { promise, resolve, reject } = Promise.withResolvers<Buffer>()
     this.#pending = { resolve, reject }
     this.#reply = new ReplyBuffer(this.#endpoint.framed, this.#limits.maxReplyBytes)
-    const seconds = this.#limits.callTimeoutMs / 1_000
+    const seconds = timeoutMs / 1_000
     const late = () => this.#break(new ThriftBroken(`${method.name} was not answered within ${seconds} s`))
-    const timer = setTimeout(late, this.#limits.callTimeoutMs)
+    const timer = setTimeout(late, timeoutMs)
     // Its answer would be taken for that of the next call.
     const abort = () => this.#break(signal.reason as Error)
     signal.addEventListener('abort', abort, { once: true })

@@ -2,6 +2,7 @@ import type { Collection } from '../../../broker/state/collection.ts'
 import { type Emission, emission } from '../../../broker/state/events.ts'
 import { isGantryError } from '../../../subjects/kit/errors.ts'
 import { migrationEvents } from '../../../subjects/migrations/events.ts'
+import { move } from '../../kit/transition.ts'
 import type { MigrationState } from '../../../subjects/migrations/model/model.ts'
 import { factOf, type MigrationRecord } from './record.ts'
 import { type Command, type Happening, next, requireNext } from './states.ts'
@@ -45,29 +46,6 @@ export async function applyTransition(
     if (isGantryError(error, 'NOT_FOUND')) return undefined
     throw error
   }
-}
-
-async function move(
-  records: Records,
-  migrationId: string,
-  nextOf: (current: MigrationRecord) => MigrationState | 'gone' | undefined,
-  change: Change,
-  facts: Facts,
-): Promise<{ record: MigrationRecord; happened: boolean }> {
-  let previous: MigrationState | undefined
-  const record = await records.update(
-    migrationId,
-    (current) => {
-      previous = undefined
-      const to = nextOf(current)
-      const changed = to === undefined ? undefined : change(current)
-      if (changed === undefined || to === undefined || to === 'gone') return undefined
-      previous = current.state
-      return { ...changed, state: to }
-    },
-    (changed) => (previous === undefined ? [] : facts(changed, previous)),
-  )
-  return { record, happened: previous !== undefined }
 }
 
 /** The event of a state that was entered; completion has figures of its own, and nothing enters NONSCHEDULED. */

@@ -38,6 +38,11 @@ test.each([
     metadataCatalogs['update-hive'],
     { catalogId, framed: false },
   ],
+  ...['filesystem-id', 'file-system-id'].map((flag): [string, Contract, object] => [
+    `hive agent add filesystem --name warehouse --${flag} lake --root-folder /metadata`,
+    metadataCatalogs['create-filesystem'],
+    { catalogId, fileSystemId: 'lake', rootFolder: '/metadata' },
+  ]),
   ['hive agent check --name warehouse', metadataCatalogs['check-stored'], { catalogId }],
   ['hive agent delete --name warehouse', metadataCatalogs.delete, { catalogId }],
   ['hive agent list', metadataCatalogs.list, {}],
@@ -75,7 +80,10 @@ test('help leads from the group to each command', async () => {
       ['hive', 'agent'],
       ['add', 'configure', 'check', 'delete', 'list', 'show', 'types'],
     ],
-    [['hive', 'agent', 'add'], ['hive']],
+    [
+      ['hive', 'agent', 'add'],
+      ['hive', 'filesystem'],
+    ],
     [
       ['hive', 'show'],
       ['database', 'databases', 'partitions', 'table', 'tables'],

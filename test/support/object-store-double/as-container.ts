@@ -8,6 +8,7 @@ const asContainer: StoreKind<'adls2-shared-key'> = {
   defaults: {},
   exclusions: [],
   restrictions: [],
+  uris: ({ accountName, containerName }) => [`abfss://${containerName}@${accountName}.double`],
   open: async ({ accountName, containerName }: FilesystemOptions<'adls2-shared-key'>) =>
     new ObjectStoreDoubleDriver({ store: accountName, bucket: containerName }),
 }

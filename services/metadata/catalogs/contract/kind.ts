@@ -1,3 +1,4 @@
+import type { FilesystemSpec } from '../../../../subjects/filesystems/kinds.ts'
 import type { CatalogKind, CatalogOptions } from '../../../../subjects/metadata/kinds.ts'
 import type { StoreBounds } from '../../../drivers/contract/bounds.ts'
 import type { Catalog } from './catalog.ts'
@@ -10,6 +11,11 @@ export interface KindOfCatalog<K extends CatalogKind = CatalogKind> {
   /**
    * Throws GantryError NOT_ACCEPTED for options that do not go together, and for a place where no catalog may be.
    * @param bounds where catalogs may be; without them nothing is looked at
+   * @param filesystem of a kind that opens one
    */
-  open(options: CatalogOptions<K>, bounds: StoreBounds | undefined): Promise<Catalog>
+  open(
+    options: CatalogOptions<K>,
+    bounds: StoreBounds | undefined,
+    filesystem: FilesystemSpec | undefined,
+  ): Promise<Catalog>
 }

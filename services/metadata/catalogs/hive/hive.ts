@@ -3,11 +3,19 @@ import { notAccepted } from '../../../../subjects/kit/errors.ts'
 import type { StoreBounds } from '../../../drivers/contract/bounds.ts'
 import { StoreError } from '../../../drivers/contract/store-error.ts'
 import { requireAddresses, StoreAddress } from '../../../drivers/http/store-address.ts'
-import type { Catalog, TableName } from '../contract/catalog.ts'
+import type { Catalog, CatalogFeed, CatalogWriter, TableName } from '../contract/catalog.ts'
 import type { Database, Partition, Table, TableSummary } from '../../../../subjects/metadata/objects.ts'
+import { HiveConstraints } from './constraints.ts'
+import { HiveFeed } from './feed.ts'
+import { HiveFunctions } from './functions.ts'
 import { methods } from './idl.ts'
-import { Metastore, type MetastoreAddress } from './metastore.ts'
+import { Metastore, type MetastoreAddress, sorted } from './metastore.ts'
+import { byCodePoints } from '../order.ts'
+import { unlessGone } from '../unless-gone.ts'
 import { databaseOf, partitionOf, tableOf } from './objects.ts'
+import { HiveStatistics } from './statistics.ts'
+import { hiveTable } from './tables.ts'
+import { HiveWriter } from './writer.ts'
 
 const defaultUser = 'hive'
 const defaultPort = 9083
@@ -19,24 +27,6 @@ const callTimeoutMs = 60_000
 /** Names of a million partitions, or a batch of partitions with hundreds of columns each. */
 const maxReplyBytes = 64 * 1024 * 1024
 
-/** `TestCapability` has no use; without this, tables into which rows are only inserted are refused. */
-const insertOnlyTables = 2
-/** What release 4 asks for before it shows tables as they are, ACID tables among them. */
-const processorCapabilities = [
-  'EXTREAD',
-  'EXTWRITE',
-  'HIVESQL',
-  'HIVEMQT',
-  'HIVEBUCKET2',
-  'HIVEFULLACIDREAD',
-  'HIVEFULLACIDWRITE',
-  'HIVEMANAGEDINSERTREAD',
-  'HIVEMANAGEDINSERTWRITE',
-  'HIVEMANAGESTATS',
-  'HIVECACHEINVALIDATE',
-  'CONNECTORREAD',
-  'CONNECTORWRITE',
-]
 const allPartitions = -1
 
 /** A Hive metastore, release 2.3 to 4. */
@@ -44,8 +34,11 @@ export class HiveCatalog implements Catalog {
   readonly place: string
   readonly #addresses: readonly MetastoreAddress[]
   readonly #metastore: Metastore
-  /** Whether the server has `get_table_req`, as from release 3.0 on; undefined as long as it was not asked. */
-  #takesRequests: boolean | undefined
+  readonly functions: HiveFunctions
+  readonly constraints: HiveConstraints
+  readonly statistics: HiveStatistics
+  readonly feed: CatalogFeed
+  readonly writer: CatalogWriter
 
   /** @param bounds where catalogs may be; without them anywhere */
   constructor(options: CatalogOptions<'hive'>, bounds?: StoreBounds) {
@@ -60,7 +53,12 @@ export class HiveCatalog implements Catalog {
     })
     this.place = `the Hive metastore at ${this.#addresses.map(({ endpoint: { host, port } }) => `${host}:${port}`).join(', ')}`
     const limits = { connectTimeoutMs, callTimeoutMs, maxReplyBytes }
-    this.#metastore = new Metastore(this.#addresses, user, limits)
+    this.#metastore = new Metastore(this.#addresses, user, limits, this.place)
+    this.feed = new HiveFeed(this.#metastore)
+    this.functions = new HiveFunctions(this.#metastore)
+    this.constraints = new HiveConstraints(this.#metastore)
+    this.statistics = new HiveStatistics(this.#metastore)
+    this.writer = new HiveWriter(this.#metastore, this.functions, this.constraints, this.statistics)
   }
 
   requirePlace(): void {
@@ -69,31 +67,41 @@ export class HiveCatalog implements Catalog {
   }
 
   async probe(signal: AbortSignal): Promise<void> {
-    await this.#metastore.ask(methods.databases, { pattern: 'default' }, this.#what('access to it'), signal)
+    await this.#metastore.ask(
+      methods.databases,
+      { pattern: 'default' },
+      this.#metastore.what('access to it'),
+      signal,
+    )
   }
 
   version(signal: AbortSignal): Promise<string | undefined> {
-    return this.#metastore.ask(methods.version, {}, this.#what('its version'), signal)
+    return this.#metastore.ask(methods.version, {}, this.#metastore.what('its version'), signal)
   }
 
   async databases(signal: AbortSignal): Promise<readonly string[]> {
     const names = await this.#metastore.ask(
       methods.databases,
       { pattern: '*' },
-      this.#what('databases'),
+      this.#metastore.what('databases'),
       signal,
     )
     return sorted(names)
   }
 
   async database(name: string, signal: AbortSignal): Promise<Database | undefined> {
-    const asked = this.#metastore.ask(methods.database, { name }, this.#what(`database ${name}`), signal)
+    const asked = this.#metastore.ask(
+      methods.database,
+      { name },
+      this.#metastore.what(`database ${name}`),
+      signal,
+    )
     const database = await unlessGone(asked)
     return database && databaseOf(database)
   }
 
   async tables(database: string, signal: AbortSignal): Promise<readonly TableSummary[]> {
-    const what = this.#what(`tables of ${database}`)
+    const what = this.#metastore.what(`tables of ${database}`)
     const pattern = { databases: database, tables: '*', types: [] }
     const tables = await this.#metastore.ask(methods.tablesMeta, pattern, what, signal)
     if (tables.length === 0 && (await this.database(database, signal)) === undefined)
@@ -109,35 +117,12 @@ export class HiveCatalog implements Catalog {
   }
 
   async table(database: string, name: string, signal: AbortSignal): Promise<Table | undefined> {
-    const table = await unlessGone(this.#table(database, name, signal))
+    const table = await unlessGone(hiveTable(this.#metastore, database, name, signal))
     return table && tableOf(table)
   }
 
-  async #table(database: string, name: string, signal: AbortSignal) {
-    const what = this.#what(`table ${database}.${name}`)
-    if (this.#takesRequests !== false) {
-      const capabilities = { values: [insertOnlyTables] }
-      const request = {
-        dbName: database,
-        tblName: name,
-        capabilities,
-        processorCapabilities,
-        processorIdentifier: 'gantry',
-      }
-      try {
-        const { table } = await this.#metastore.ask(methods.tableByRequest, { request }, what, signal)
-        this.#takesRequests = true
-        return table
-      } catch (error) {
-        if (!(error instanceof StoreError) || error.failure !== 'unsupported') throw error
-        this.#takesRequests = false
-      }
-    }
-    return this.#metastore.ask(methods.table, { database, table: name }, what, signal)
-  }
-
   async partitionNames({ database, name }: TableName, signal: AbortSignal): Promise<readonly string[]> {
-    const what = this.#what(`partitions of ${database}.${name}`)
+    const what = this.#metastore.what(`partitions of ${database}.${name}`)
     const asked = { database, table: name, limit: allPartitions }
     const names = await this.#metastore.ask(methods.partitionNames, asked, what, signal)
     // Some releases answer with nothing where there is no such table.
@@ -152,7 +137,7 @@ export class HiveCatalog implements Catalog {
     signal: AbortSignal,
   ): Promise<readonly Partition[]> {
     if (names.length === 0) return []
-    const what = this.#what(`partitions of ${database}.${name}`)
+    const what = this.#metastore.what(`partitions of ${database}.${name}`)
     const asked = { database, table: name, names }
     return (await this.#metastore.ask(methods.partitionsByNames, asked, what, signal)).map(partitionOf)
   }
@@ -160,21 +145,4 @@ export class HiveCatalog implements Catalog {
   close(): void {
     this.#metastore.close()
   }
-
-  #what(operation: string): () => string {
-    return () => `${operation} of ${this.place}`
-  }
 }
-
-async function unlessGone<T>(asked: Promise<T>): Promise<T | undefined> {
-  try {
-    return await asked
-  } catch (error) {
-    if (error instanceof StoreError && error.failure === 'gone') return undefined
-    throw error
-  }
-}
-
-const byCodePoints = (one: string, other: string): number =>
-  Buffer.compare(Buffer.from(one), Buffer.from(other))
-const sorted = (names: readonly string[]): string[] => names.toSorted(byCodePoints)

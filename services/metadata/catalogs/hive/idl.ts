@@ -1,4 +1,4 @@
-import { list, map, method, struct } from '../../thrift/types.ts'
+import { list, map, method, set, struct, type ThriftType } from '../../thrift/types.ts'
 
 /*
  * What is used of the metastore's interface, from release 2.3 to 4.0: structs and functions with the numbers that its
@@ -48,6 +48,13 @@ export const StorageDescriptor = struct({
   storedAsSubDirectories: [12, 'bool'],
 })
 
+export const CreationMetadata = struct({
+  catName: [1, 'string'],
+  dbName: [2, 'string'],
+  tblName: [3, 'string'],
+  tablesUsed: [4, set('string')],
+})
+
 export const Table = struct({
   tableName: [1, 'string'],
   dbName: [2, 'string'],
@@ -62,6 +69,7 @@ export const Table = struct({
   viewExpandedText: [11, 'string'],
   tableType: [12, 'string'],
   rewriteEnabled: [15, 'bool'],
+  creationMetadata: [16, CreationMetadata],
   catName: [17, 'string'],
   ownerType: [18, 'i32'],
 })
@@ -97,8 +105,214 @@ export const GetTableRequest = struct({
 })
 export const GetTableResult = struct({ table: [1, Table] })
 
+/** What a server is told beside the object that is made or changed. */
+export const EnvironmentContext = struct({ properties: [1, map('string', 'string')] })
+
+export const CreateTableRequest = struct({
+  table: [1, Table],
+  envContext: [2, EnvironmentContext],
+  processorCapabilities: [9, list('string')],
+  processorIdentifier: [10, 'string'],
+})
+
+export const AlterTableRequest = struct({
+  catName: [1, 'string'],
+  dbName: [2, 'string'],
+  tableName: [3, 'string'],
+  table: [4, Table],
+  environmentContext: [5, EnvironmentContext],
+  processorCapabilities: [8, list('string')],
+  processorIdentifier: [9, 'string'],
+})
+
+export const AddPartitionsRequest = struct({
+  dbName: [1, 'string'],
+  tblName: [2, 'string'],
+  parts: [3, list(Partition)],
+  ifNotExists: [4, 'bool'],
+  needResult: [5, 'bool'],
+})
+
+export const DropPartitionsRequest = struct({
+  dbName: [1, 'string'],
+  tblName: [2, 'string'],
+  parts: [3, struct({ names: [1, list('string')] })],
+  deleteData: [4, 'bool'],
+  ifExists: [5, 'bool'],
+  needResult: [8, 'bool'],
+})
+
+export const NotificationEvent = struct({
+  eventId: [1, 'i64'],
+  eventTime: [2, 'i32'],
+  eventType: [3, 'string'],
+  dbName: [4, 'string'],
+  tableName: [5, 'string'],
+  message: [6, 'string'],
+  messageFormat: [7, 'string'],
+})
+
+export const Function = struct({
+  functionName: [1, 'string'],
+  dbName: [2, 'string'],
+  className: [3, 'string'],
+  ownerName: [4, 'string'],
+  ownerType: [5, 'i32'],
+  createTime: [6, 'i32'],
+  functionType: [7, 'i32'],
+  resourceUris: [8, list(struct({ resourceType: [1, 'i32'], uri: [2, 'string'] }))],
+})
+
+const Decimal = struct({ unscaled: [1, 'binary'], scale: [3, 'i16'] })
+const Day = struct({ daysSinceEpoch: [1, 'i64'] })
+const Second = struct({ secondsSinceEpoch: [1, 'i64'] })
+
+/** Of types that have an order. */
+const ordered = <const T extends ThriftType>(value: T) =>
+  struct({
+    lowValue: [1, value],
+    highValue: [2, value],
+    numNulls: [3, 'i64'],
+    numDVs: [4, 'i64'],
+    bitVectors: [5, 'binary'],
+  })
+
+/** One of them. */
+export const ColumnStatisticsData = struct({
+  boolean: [
+    1,
+    struct({
+      numTrues: [1, 'i64'],
+      numFalses: [2, 'i64'],
+      numNulls: [3, 'i64'],
+      bitVectors: [4, 'binary'],
+    }),
+  ],
+  long: [2, ordered('i64')],
+  double: [3, ordered('double')],
+  string: [
+    4,
+    struct({
+      maxColLen: [1, 'i64'],
+      avgColLen: [2, 'double'],
+      numNulls: [3, 'i64'],
+      numDVs: [4, 'i64'],
+      bitVectors: [5, 'binary'],
+    }),
+  ],
+  binary: [
+    5,
+    struct({
+      maxColLen: [1, 'i64'],
+      avgColLen: [2, 'double'],
+      numNulls: [3, 'i64'],
+      bitVectors: [4, 'binary'],
+    }),
+  ],
+  decimal: [6, ordered(Decimal)],
+  date: [7, ordered(Day)],
+  timestamp: [8, ordered(Second)],
+})
+
+const ColumnStatisticsObj = struct({
+  colName: [1, 'string'],
+  colType: [2, 'string'],
+  statsData: [3, ColumnStatisticsData],
+})
+
+const ColumnStatistics = struct({
+  statsDesc: [
+    1,
+    struct({
+      isTblLevel: [1, 'bool'],
+      dbName: [2, 'string'],
+      tableName: [3, 'string'],
+      catName: [6, 'string'],
+    }),
+  ],
+  statsObj: [2, list(ColumnStatisticsObj)],
+  engine: [4, 'string'],
+})
+
+export const SQLPrimaryKey = struct({
+  table_db: [1, 'string'],
+  table_name: [2, 'string'],
+  column_name: [3, 'string'],
+  key_seq: [4, 'i32'],
+  name: [5, 'string'],
+  enable_cstr: [6, 'bool'],
+  validate_cstr: [7, 'bool'],
+  rely_cstr: [8, 'bool'],
+  catName: [9, 'string'],
+})
+
+export const SQLForeignKey = struct({
+  pktable_db: [1, 'string'],
+  pktable_name: [2, 'string'],
+  pkcolumn_name: [3, 'string'],
+  fktable_db: [4, 'string'],
+  fktable_name: [5, 'string'],
+  column_name: [6, 'string'],
+  key_seq: [7, 'i32'],
+  update_rule: [8, 'i32'],
+  delete_rule: [9, 'i32'],
+  name: [10, 'string'],
+  pk_name: [11, 'string'],
+  enable_cstr: [12, 'bool'],
+  validate_cstr: [13, 'bool'],
+  rely_cstr: [14, 'bool'],
+  catName: [15, 'string'],
+})
+
+export const SQLUniqueConstraint = struct({
+  catName: [1, 'string'],
+  table_db: [2, 'string'],
+  table_name: [3, 'string'],
+  column_name: [4, 'string'],
+  key_seq: [5, 'i32'],
+  name: [6, 'string'],
+  enable_cstr: [7, 'bool'],
+  validate_cstr: [8, 'bool'],
+  rely_cstr: [9, 'bool'],
+})
+
+export const SQLNotNullConstraint = struct({
+  catName: [1, 'string'],
+  table_db: [2, 'string'],
+  table_name: [3, 'string'],
+  column_name: [4, 'string'],
+  name: [5, 'string'],
+  enable_cstr: [6, 'bool'],
+  validate_cstr: [7, 'bool'],
+  rely_cstr: [8, 'bool'],
+})
+
+/** Of default values, and of checks. */
+export const SQLExpressionConstraint = struct({
+  catName: [1, 'string'],
+  table_db: [2, 'string'],
+  table_name: [3, 'string'],
+  column_name: [4, 'string'],
+  expression: [5, 'string'],
+  name: [6, 'string'],
+  enable_cstr: [7, 'bool'],
+  validate_cstr: [8, 'bool'],
+  rely_cstr: [9, 'bool'],
+})
+
+/** Whose constraints: in the order of fields that younger kinds have. */
+const OfTable = struct({ catName: [1, 'string'], db_name: [2, 'string'], tbl_name: [3, 'string'] })
+
 const meta = 'MetaException'
 const missing = 'NoSuchObjectException'
+const exists = 'AlreadyExistsException'
+const invalid = 'InvalidObjectException'
+const impossible = 'InvalidOperationException'
+const made = { 1: exists, 2: invalid, 3: meta, 4: missing } as const
+const altered = { 1: impossible, 2: meta } as const
+const dropped = { 1: missing, 3: meta } as const
+const constrained = { 1: missing, 2: meta } as const
+const toldConstraints = { 1: meta, 2: missing } as const
 
 /** @see https://github.com/apache/hive, `standalone-metastore/metastore-common/src/main/thrift/hive_metastore.thrift` */
 export const methods = {
@@ -135,6 +349,197 @@ export const methods = {
     'get_partitions_by_names',
     { database: [1, 'string'], table: [2, 'string'], names: [3, list('string')] },
     list(Partition),
-    { 1: meta, 2: missing, 3: 'InvalidObjectException' },
+    { 1: meta, 2: missing, 3: invalid },
+  ),
+  createDatabase: method('create_database', { database: [1, Database] }, 'void', {
+    1: exists,
+    2: invalid,
+    3: meta,
+  }),
+  alterDatabase: method('alter_database', { name: [1, 'string'], database: [2, Database] }, 'void', {
+    1: meta,
+    2: missing,
+  }),
+  dropDatabase: method(
+    'drop_database',
+    { name: [1, 'string'], deleteData: [2, 'bool'], cascade: [3, 'bool'] },
+    'void',
+    { 1: missing, 2: impossible, 3: meta },
+  ),
+  createTable: method(
+    'create_table_with_environment_context',
+    { table: [1, Table], context: [2, EnvironmentContext] },
+    'void',
+    made,
+  ),
+  createTableByRequest: method('create_table_req', { request: [1, CreateTableRequest] }, 'void', made),
+  alterTable: method(
+    'alter_table_with_environment_context',
+    { database: [1, 'string'], name: [2, 'string'], table: [3, Table], context: [4, EnvironmentContext] },
+    'void',
+    altered,
+  ),
+  alterTableByRequest: method('alter_table_req', { request: [1, AlterTableRequest] }, struct({}), altered),
+  dropTable: method(
+    'drop_table_with_environment_context',
+    {
+      database: [1, 'string'],
+      name: [2, 'string'],
+      deleteData: [3, 'bool'],
+      context: [4, EnvironmentContext],
+    },
+    'void',
+    dropped,
+  ),
+  addPartitions: method('add_partitions_req', { request: [1, AddPartitionsRequest] }, struct({}), {
+    1: invalid,
+    2: exists,
+    3: meta,
+  }),
+  alterPartitions: method(
+    'alter_partitions_with_environment_context',
+    {
+      database: [1, 'string'],
+      table: [2, 'string'],
+      partitions: [3, list(Partition)],
+      context: [4, EnvironmentContext],
+    },
+    'void',
+    altered,
+  ),
+  dropPartitions: method('drop_partitions_req', { request: [1, DropPartitionsRequest] }, struct({}), {
+    1: missing,
+    2: meta,
+  }),
+  lastEvent: method('get_current_notificationEventId', {}, struct({ eventId: [1, 'i64'] })),
+  nextEvents: method(
+    'get_next_notification',
+    { request: [1, struct({ lastEvent: [1, 'i64'], maxEvents: [2, 'i32'] })] },
+    struct({ events: [1, list(NotificationEvent)] }),
+  ),
+  functionNames: method(
+    'get_functions',
+    { database: [1, 'string'], pattern: [2, 'string'] },
+    list('string'),
+    {
+      1: meta,
+    },
+  ),
+  function: method('get_function', { database: [1, 'string'], name: [2, 'string'] }, Function, {
+    1: meta,
+    2: missing,
+  }),
+  createFunction: method('create_function', { function: [1, Function] }, 'void', made),
+  alterFunction: method(
+    'alter_function',
+    { database: [1, 'string'], name: [2, 'string'], function: [3, Function] },
+    'void',
+    altered,
+  ),
+  dropFunction: method('drop_function', { database: [1, 'string'], name: [2, 'string'] }, 'void', dropped),
+  primaryKeys: method(
+    'get_primary_keys',
+    { request: [1, struct({ db_name: [1, 'string'], tbl_name: [2, 'string'] })] },
+    struct({ constraints: [1, list(SQLPrimaryKey)] }),
+    toldConstraints,
+  ),
+  foreignKeys: method(
+    'get_foreign_keys',
+    { request: [1, struct({ foreign_db_name: [3, 'string'], foreign_tbl_name: [4, 'string'] })] },
+    struct({ constraints: [1, list(SQLForeignKey)] }),
+    toldConstraints,
+  ),
+  unique: method(
+    'get_unique_constraints',
+    { request: [1, OfTable] },
+    struct({ constraints: [1, list(SQLUniqueConstraint)] }),
+    toldConstraints,
+  ),
+  notNull: method(
+    'get_not_null_constraints',
+    { request: [1, OfTable] },
+    struct({ constraints: [1, list(SQLNotNullConstraint)] }),
+    toldConstraints,
+  ),
+  defaults: method(
+    'get_default_constraints',
+    { request: [1, OfTable] },
+    struct({ constraints: [1, list(SQLExpressionConstraint)] }),
+    toldConstraints,
+  ),
+  checks: method(
+    'get_check_constraints',
+    { request: [1, OfTable] },
+    struct({ constraints: [1, list(SQLExpressionConstraint)] }),
+    toldConstraints,
+  ),
+  addPrimaryKey: method(
+    'add_primary_key',
+    { request: [1, struct({ constraints: [1, list(SQLPrimaryKey)] })] },
+    'void',
+    constrained,
+  ),
+  addForeignKeys: method(
+    'add_foreign_key',
+    { request: [1, struct({ constraints: [1, list(SQLForeignKey)] })] },
+    'void',
+    constrained,
+  ),
+  addUnique: method(
+    'add_unique_constraint',
+    { request: [1, struct({ constraints: [1, list(SQLUniqueConstraint)] })] },
+    'void',
+    constrained,
+  ),
+  addNotNull: method(
+    'add_not_null_constraint',
+    { request: [1, struct({ constraints: [1, list(SQLNotNullConstraint)] })] },
+    'void',
+    constrained,
+  ),
+  addDefaults: method(
+    'add_default_constraint',
+    { request: [1, struct({ constraints: [1, list(SQLExpressionConstraint)] })] },
+    'void',
+    constrained,
+  ),
+  addChecks: method(
+    'add_check_constraint',
+    { request: [1, struct({ constraints: [1, list(SQLExpressionConstraint)] })] },
+    'void',
+    constrained,
+  ),
+  tableStatistics: method(
+    'get_table_statistics_req',
+    {
+      request: [
+        1,
+        struct({
+          dbName: [1, 'string'],
+          tblName: [2, 'string'],
+          colNames: [3, list('string')],
+          engine: [6, 'string'],
+        }),
+      ],
+    },
+    struct({ tableStats: [1, list(ColumnStatisticsObj)] }),
+    constrained,
+  ),
+  putTableStatistics: method(
+    'update_table_column_statistics',
+    { statistics: [1, ColumnStatistics] },
+    'bool',
+    { 1: missing, 2: invalid, 3: meta, 4: 'InvalidInputException' },
+  ),
+  dropConstraint: method(
+    'drop_constraint',
+    {
+      request: [
+        1,
+        struct({ dbname: [1, 'string'], tablename: [2, 'string'], constraintname: [3, 'string'] }),
+      ],
+    },
+    'void',
+    dropped,
   ),
 } as const

@@ -1,7 +1,9 @@
-import { StoreError } from '../../../drivers/contract/store-error.ts'
+import { byCodePoints } from '../order.ts'
+import { type FailureClass, StoreError } from '../../../drivers/contract/store-error.ts'
 import type { StoreAddress } from '../../../drivers/http/store-address.ts'
 import { InnerAddressError } from '../../../../broker/common/inner-addresses.ts'
 import {
+  ReplyTooLong,
   ThriftBroken,
   ThriftConnection,
   type ThriftEndpoint,
@@ -25,64 +27,136 @@ const maxIdle = 4
 /** Messages are for a line: servers put a whole trace of Java into some. */
 const maxMessageLength = 500
 
-/**
- * Calls to the metastores of a catalog: to the one that answered last, and to the others by turns where that does not. What is
- * asked changes nothing, so that it may be asked again.
- */
+/** What a call does, for messages. */
+export type What = () => string
+
+/** Dropping a table with a hundred thousand partitions takes a metastore minutes. */
+const changeTimeoutMs = 10 * 60_000
+
+/** Calls to the metastores of a catalog: to the one that answered last, and to the others by turns where that does not. */
 export class Metastore {
   readonly #addresses: readonly MetastoreAddress[]
   readonly #user: string
   readonly #limits: ThriftLimits
   readonly #idle: { readonly of: MetastoreAddress; readonly connection: ThriftConnection }[] = []
+  readonly #place: string
+  /** Names of functions that the servers do not have. */
+  readonly #lacking = new Set<string>()
   #current = 0
   #isClosed = false
 
-  /** @param user as whom all is asked */
-  constructor(addresses: readonly MetastoreAddress[], user: string, limits: ThriftLimits) {
+  /** @param user as whom all is asked @param place of all of them, for messages */
+  constructor(addresses: readonly MetastoreAddress[], user: string, limits: ThriftLimits, place: string) {
     this.#addresses = addresses
     this.#user = user
     this.#limits = limits
+    this.#place = place
+  }
+
+  /** @param operation with its object */
+  what(operation: string): What {
+    return () => `${operation} of ${this.#place}`
   }
 
   /**
-   * Throws StoreError; `gone` where the server says that an object is not there, `unsupported` where it has no such function.
-   * @param what names operation and object for messages
+   * Asks what changes nothing, so that it may be asked again. Throws StoreError; `gone` where the server says that an object is
+   * not there, `changed` where it says that one is, `unsupported` where it has no such function or takes no such object.
    */
   async ask<A extends Fields, R extends ThriftType | 'void'>(
     method: Method<A, R>,
     values: Struct<A>,
-    what: () => string,
+    what: What,
     signal: AbortSignal,
   ): Promise<Value<R>> {
     let failure: unknown
     // Each of them once, and the first once more: a connection that lay idle may have been closed meanwhile.
     for (let turn = 0; turn <= this.#addresses.length; turn++) {
       try {
-        const answer = await this.#askAt(this.#addresses[this.#current]!, method, values, signal)
-        return answer as Value<R>
+        const of = this.#addresses[this.#current]!
+        const connection = this.#take(of) ?? (await this.#open(of, signal))
+        return (await this.#callOn(of, connection, method, values, signal)) as Value<R>
       } catch (error) {
         if (!(error instanceof ThriftBroken) || error === signal.reason) throw failureOf(error, what, signal)
         failure = error
-        // What lay idle beside it was closed with it.
-        this.#closeIdle()
-        this.#current = (this.#current + 1) % this.#addresses.length
+        this.#turn()
       }
     }
     throw failureOf(failure, what, signal)
   }
 
-  async #askAt<A extends Fields, R extends ThriftType | 'void'>(
+  /**
+   * Changes something. What was sent is not sent again: who calls is told `unreachable`, and looks whether it was done. Throws as
+   * `ask` does.
+   */
+  async change<A extends Fields, R extends ThriftType | 'void'>(
+    method: Method<A, R>,
+    values: Struct<A>,
+    what: What,
+    signal: AbortSignal,
+  ): Promise<Value<R>> {
+    try {
+      const [of, connection] = await this.#anyConnection(signal)
+      try {
+        return (await this.#callOn(of, connection, method, values, signal, changeTimeoutMs)) as Value<R>
+      } catch (error) {
+        if (error instanceof ThriftBroken) this.#turn()
+        throw error
+      }
+    } catch (error) {
+      throw failureOf(error, what, signal)
+    }
+  }
+
+  /** Calls a newer function where the servers have it, else an older one that does the same. */
+  async either<T>(newer: Method, callNewer: () => Promise<T>, callOlder: () => Promise<T>): Promise<T> {
+    if (!this.#lacking.has(newer.name))
+      try {
+        return await callNewer()
+      } catch (error) {
+        if (!isLacking(error)) throw error
+        this.#lacking.add(newer.name)
+      }
+    try {
+      return await callOlder()
+    } catch (error) {
+      // A server of another release has taken its place.
+      if (isLacking(error)) this.#lacking.delete(newer.name)
+      throw error
+    }
+  }
+
+  /** Of the first address that is there. */
+  async #anyConnection(signal: AbortSignal): Promise<[MetastoreAddress, ThriftConnection]> {
+    for (let turn = 1; ; turn++) {
+      const of = this.#addresses[this.#current]!
+      try {
+        return [of, this.#take(of) ?? (await this.#open(of, signal))]
+      } catch (error) {
+        if (!(error instanceof ThriftBroken) || turn === this.#addresses.length) throw error
+        this.#turn()
+      }
+    }
+  }
+
+  async #callOn<A extends Fields, R extends ThriftType | 'void'>(
     of: MetastoreAddress,
+    connection: ThriftConnection,
     method: Method<A, R>,
     values: Struct<A>,
     signal: AbortSignal,
+    timeoutMs?: number,
   ): Promise<unknown> {
-    const connection = this.#take(of) ?? (await this.#open(of, signal))
     try {
-      return await connection.call(method, values, signal)
+      return await connection.call(method, values, signal, timeoutMs)
     } finally {
       this.#give(of, connection)
     }
+  }
+
+  /** To the next address: this one does not answer, and what lay idle beside it was closed with it. */
+  #turn(): void {
+    this.#closeIdle()
+    this.#current = (this.#current + 1) % this.#addresses.length
   }
 
   async #open({ endpoint, address }: MetastoreAddress, signal: AbortSignal): Promise<ThriftConnection> {
@@ -122,24 +196,58 @@ export class Metastore {
   }
 }
 
+/** Whether it failed as the server has no such function. */
+export const isLacking = (error: unknown): boolean =>
+  error instanceof StoreError && error.cause instanceof ThriftRefusal && error.cause.isUnknownMethod
+
+/** What it says of an object that is not there by an exception that has no name for that. */
+const saysMissing = /doesn't exist|does not exist|not exist|not found|no such/i
+
+/** What it says of a text that its database has no room for. */
+const saysTooLong = /has maximum length/
+
 /** Codes of TLS that say that the certificate is the reason. */
 const isOfCertificate = (code: string | undefined): boolean =>
   code !== undefined && /CERT|SELF_SIGNED|UNABLE_TO_VERIFY|ALTNAME/.test(code)
 
-function failureOf(error: unknown, what: () => string, signal: AbortSignal): unknown {
+function failureOf(error: unknown, what: What, signal: AbortSignal): unknown {
   if (signal.aborted && error === signal.reason) return error
   const failed = (failure: StoreError['failure'], said: string) =>
     new StoreError(failure, `${what()}: ${said.slice(0, maxMessageLength)}`, { cause: error })
   if (error instanceof InnerAddressError) return failed('refused', error.message)
   if (error instanceof ThriftBroken)
     return failed(isOfCertificate(error.code) ? 'refused' : 'unreachable', error.message)
+  if (error instanceof ReplyTooLong) return failed('too-large', `the answer is not read: ${error.message}`)
   if (error instanceof MalformedThrift)
     return failed('refused', `this is no Hive metastore: ${error.message}`)
   if (error instanceof ThriftRefusal)
     return failed(error.isUnknownMethod ? 'unsupported' : 'io', error.message)
   if (!(error instanceof ThriftException)) return error
-  if (error.name === 'NoSuchObjectException') return failed('gone', error.message || 'it is not there')
+  switch (error.name) {
+    case 'NoSuchObjectException':
+      return failed('gone', error.message || 'it is not there')
+    case 'AlreadyExistsException':
+      return failed('changed', error.message || 'it is there already')
+    case 'InvalidObjectException':
+    case 'InvalidOperationException':
+    case 'InvalidInputException':
+      return failed(saysMissing.test(error.message) ? 'gone' : 'unsupported', error.message || error.name)
+    case 'MetaException':
+      if (saysTooLong.test(error.message)) return failed('unsupported', error.message)
+  }
   // Whatever went wrong in the server: the message says what.
   const isDenied = /permission denied|not allowed|AccessControlException|authorization/i.test(error.message)
   return failed(isDenied ? 'permission' : 'io', error.message || error.name)
+}
+
+export const sorted = (names: readonly string[]): string[] => names.toSorted(byCodePoints)
+
+/** Waits for a change; what is gone when it is to be changed was changed by somebody else, which throws `changed`. */
+export async function changing(work: Promise<unknown>, as: FailureClass = 'gone'): Promise<void> {
+  try {
+    await work
+  } catch (error) {
+    if (!(error instanceof StoreError) || (error.failure !== 'gone' && error.failure !== as)) throw error
+    throw new StoreError('changed', error.message, { cause: error })
+  }
 }

@@ -1,0 +1,241 @@
+import type {
+  CatalogFunction,
+  Constraints,
+  Database,
+  Partition,
+  Table,
+  TableStatistics,
+} from '../../../../subjects/metadata/objects.ts'
+import { StoreError } from '../../../drivers/contract/driver.ts'
+import type { CatalogWriter, TableName } from '../contract/catalog.ts'
+import { byCodePoints } from '../order.ts'
+import { partitionName } from '../partition-names.ts'
+import type { ObjectDocuments, TableDocument } from './objects.ts'
+import type { Change } from './partition-files.ts'
+
+export const noConstraints: Constraints = {
+  foreignKeys: [],
+  unique: [],
+  notNull: [],
+  defaults: [],
+  checks: [],
+}
+
+/** Writes the documents of a catalog, each as a whole. Of two who write at once one may undo what the other has done. */
+export class DocumentWriter implements CatalogWriter {
+  readonly #objects: ObjectDocuments
+  readonly #place: string
+
+  constructor(objects: ObjectDocuments, place: string) {
+    this.#objects = objects
+    this.#place = place
+  }
+
+  refuses(): undefined {
+    return undefined
+  }
+
+  isOwnParameter(): boolean {
+    return false
+  }
+
+  async createDatabase(database: Database, signal: AbortSignal): Promise<void> {
+    const { name } = database
+    if (await this.#objects.hasDatabase(name, signal)) throw this.#isThere(`database ${name}`)
+    await this.#objects.putDatabase(database, signal)
+  }
+
+  async alterDatabase(database: Database, signal: AbortSignal): Promise<void> {
+    await this.#requireDatabase(database.name, signal)
+    await this.#objects.putDatabase(database, signal)
+  }
+
+  async dropDatabase(name: string, signal: AbortSignal): Promise<void> {
+    await this.#requireDatabase(name, signal)
+    const [table] = await this.#objects.tableNames(name, signal)
+    if (table !== undefined) throw this.#changed(`the database ${name} has the table ${table} in it`)
+    // Before the database, which would have them again when it is made anew.
+    for (const its of await this.#objects.functionNames(name, signal))
+      await this.#objects.removeFunction(name, its, signal)
+    await this.#objects.removeDatabase(name, signal)
+  }
+
+  async createTable(table: Table, signal: AbortSignal): Promise<void> {
+    await this.#requireDatabase(table.database, signal)
+    if ((await this.#objects.table(table, signal)) !== undefined)
+      throw this.#isThere(`table ${table.database}.${table.name}`)
+    // Those of one that was dropped by somebody who did not come to the end of it.
+    await this.#objects.partitionsOf(table).clear(signal)
+    await this.#objects.putTable(table, signal)
+  }
+
+  async alterTable(table: Table, signal: AbortSignal): Promise<void> {
+    const { constraints, statistics } = await this.#tableOf(table, signal)
+    await this.#objects.putTable(documentOf(table, constraints, statistics), signal)
+  }
+
+  async dropTable(table: TableName, signal: AbortSignal): Promise<void> {
+    await this.#tableOf(table, signal)
+    await this.#objects.removeTable(table, signal)
+    await this.#objects.partitionsOf(table).clear(signal)
+  }
+
+  addPartitions(table: TableName, partitions: readonly Partition[], signal: AbortSignal): Promise<void> {
+    return this.#putPartitions(table, partitions, (partition) => (now) => now ?? partition, signal)
+  }
+
+  alterPartitions(table: TableName, partitions: readonly Partition[], signal: AbortSignal): Promise<void> {
+    const alter =
+      (partition: Partition, name: string): Change =>
+      (now) => {
+        if (now === undefined) throw this.#isGone(`partition ${name} in ${table.database}.${table.name}`)
+        return partition
+      }
+    return this.#putPartitions(table, partitions, alter, signal)
+  }
+
+  async dropPartitions(table: TableName, names: readonly string[], signal: AbortSignal): Promise<void> {
+    await this.#tableOf(table, signal)
+    const changes = new Map(names.map((name): [string, Change] => [name, () => undefined]))
+    await this.#objects.partitionsOf(table).change(changes, signal)
+  }
+
+  readonly functions = {
+    create: async (made: CatalogFunction, signal: AbortSignal): Promise<void> => {
+      const { database, name } = made
+      await this.#requireDatabase(database, signal)
+      if ((await this.#objects.function(database, name, signal)) !== undefined)
+        throw this.#isThere(`function ${database}.${name}`)
+      await this.#objects.putFunction(made, signal)
+    },
+    alter: async (made: CatalogFunction, signal: AbortSignal): Promise<void> => {
+      await this.#requireFunction(made.database, made.name, signal)
+      await this.#objects.putFunction(made, signal)
+    },
+    drop: async (database: string, name: string, signal: AbortSignal): Promise<void> => {
+      await this.#requireFunction(database, name, signal)
+      await this.#objects.removeFunction(database, name, signal)
+    },
+  }
+
+  readonly constraints = {
+    add: async (table: TableName, added: Constraints, signal: AbortSignal): Promise<void> => {
+      const { constraints = noConstraints, statistics, ...its } = await this.#tableOf(table, signal)
+      const known = namesOf(constraints)
+      const twice = [...namesOf(added)].find((name) => known.has(name))
+      if (twice !== undefined) throw this.#isThere(`constraint ${twice} of ${table.database}.${table.name}`)
+      if (added.primaryKey !== undefined && constraints.primaryKey !== undefined)
+        throw this.#isThere(`primary key of ${table.database}.${table.name}`)
+      await this.#objects.putTable(documentOf(its, joined(constraints, added), statistics), signal)
+    },
+    drop: async (table: TableName, name: string, signal: AbortSignal): Promise<void> => {
+      const { constraints = noConstraints, statistics, ...its } = await this.#tableOf(table, signal)
+      if (!namesOf(constraints).has(name))
+        throw this.#isGone(`constraint ${name} of ${table.database}.${table.name}`)
+      await this.#objects.putTable(documentOf(its, without(constraints, name), statistics), signal)
+    },
+  }
+
+  readonly statistics = {
+    put: async (table: TableName, statistics: TableStatistics, signal: AbortSignal): Promise<void> => {
+      const { constraints, statistics: _, ...its } = await this.#tableOf(table, signal)
+      await this.#objects.putTable(documentOf(its, constraints, statistics), signal)
+    },
+  }
+
+  async #putPartitions(
+    table: TableName,
+    partitions: readonly Partition[],
+    changeTo: (partition: Partition, name: string) => Change,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const { partitionKeys } = await this.#tableOf(table, signal)
+    const keys = partitionKeys.map(({ name }) => name)
+    const changes = new Map(
+      partitions.map((partition): [string, Change] => {
+        const name = partitionName(keys, partition.values)
+        return [name, changeTo(partition, name)]
+      }),
+    )
+    await this.#objects.partitionsOf(table).change(changes, signal)
+  }
+
+  async #requireDatabase(name: string, signal: AbortSignal): Promise<void> {
+    if (!(await this.#objects.hasDatabase(name, signal))) throw this.#isGone(`database ${name}`)
+  }
+
+  async #requireFunction(database: string, name: string, signal: AbortSignal): Promise<void> {
+    if ((await this.#objects.function(database, name, signal)) === undefined)
+      throw this.#isGone(`function ${database}.${name}`)
+  }
+
+  async #tableOf(table: TableName, signal: AbortSignal): Promise<TableDocument> {
+    const { database, name } = table
+    await this.#requireDatabase(database, signal)
+    const found = await this.#objects.table(table, signal)
+    if (found === undefined) throw this.#isGone(`table ${database}.${name}`)
+    return found
+  }
+
+  #isThere(what: string): StoreError {
+    return this.#changed(`there is a ${what} already`)
+  }
+
+  #isGone(what: string): StoreError {
+    return this.#changed(`there is no ${what}`)
+  }
+
+  #changed(problem: string): StoreError {
+    return new StoreError('changed', `${this.#place}: ${problem}`)
+  }
+}
+
+/** The document of a table; lists whose order says nothing are in that of their names. */
+function documentOf(
+  table: Table,
+  constraints: Constraints | undefined,
+  statistics: TableStatistics | undefined,
+): TableDocument {
+  return {
+    ...table,
+    ...(constraints !== undefined && namesOf(constraints).size > 0 && { constraints }),
+    ...(statistics !== undefined && {
+      statistics: {
+        columns: statistics.columns.toSorted((one, other) => byCodePoints(one.column, other.column)),
+      },
+    }),
+  }
+}
+
+const lists = ['foreignKeys', 'unique', 'notNull', 'defaults', 'checks'] as const
+
+function namesOf(constraints: Constraints): Set<string> {
+  const all = [constraints.primaryKey ?? [], ...lists.map((list) => constraints[list])].flat()
+  return new Set(all.map(({ name }) => name))
+}
+
+function joined(some: Constraints, more: Constraints): Constraints {
+  const both = <T extends { name: string }>(one: readonly T[], other: readonly T[]): T[] =>
+    [...one, ...other].toSorted((a, b) => byCodePoints(a.name, b.name))
+  const primaryKey = more.primaryKey ?? some.primaryKey
+  return {
+    ...(primaryKey !== undefined && { primaryKey }),
+    foreignKeys: both(some.foreignKeys, more.foreignKeys),
+    unique: both(some.unique, more.unique),
+    notNull: both(some.notNull, more.notNull),
+    defaults: both(some.defaults, more.defaults),
+    checks: both(some.checks, more.checks),
+  }
+}
+
+function without({ primaryKey, ...others }: Constraints, name: string): Constraints {
+  const rest = <T extends { name: string }>(all: readonly T[]): T[] => all.filter((one) => one.name !== name)
+  return {
+    ...(primaryKey !== undefined && primaryKey.name !== name && { primaryKey }),
+    foreignKeys: rest(others.foreignKeys),
+    unique: rest(others.unique),
+    notNull: rest(others.notNull),
+    defaults: rest(others.defaults),
+    checks: rest(others.checks),
+  }
+}

@@ -1,0 +1,165 @@
+import { concurrently } from '../../../broker/common/concurrently.ts'
+import type { Collection } from '../../../broker/state/collection.ts'
+import { maxTextLength } from '../../../subjects/kit/schemas.ts'
+import { shortened } from '../../../subjects/kit/shortened.ts'
+import type { Failure, Known, ObjectId, Outcome } from './work/objects.ts'
+import { keyOf } from './work/objects.ts'
+import { type Figures, noFigures, objectKey, type ObjectRecord } from './record.ts'
+
+/** Records that are written at once: the broker answers each in its turn. */
+const writesAtOnce = 64
+
+/**
+ * What is known of each object of one migration: in memory while it runs, some hundred bytes for each, and stored with each
+ * change.
+ */
+export class ObjectBook {
+  readonly #stored: Collection<typeof ObjectRecord>
+  readonly #migration: string
+  readonly #known: Map<string, ObjectRecord>
+  #figures: Figures
+
+  private constructor(
+    stored: Collection<typeof ObjectRecord>,
+    migration: string,
+    known: readonly ObjectRecord[],
+  ) {
+    this.#stored = stored
+    this.#migration = migration
+    this.#known = new Map(known.map((record) => [keyOf(record), record]))
+    this.#figures = { ...noFigures }
+    for (const record of known) this.#count(record, 1)
+  }
+
+  static async open(stored: Collection<typeof ObjectRecord>, migration: string): Promise<ObjectBook> {
+    return new ObjectBook(stored, migration, await stored.listGroup(migration))
+  }
+
+  get figures(): Figures {
+    return { ...this.#figures }
+  }
+
+  get(id: ObjectId): ObjectRecord | undefined {
+    return this.#known.get(keyOf(id))
+  }
+
+  all(): Iterable<ObjectRecord> {
+    return this.#known.values()
+  }
+
+  /** @param inHand keys of what was being written when a process ended */
+  knownOf(id: ObjectId, inHand: ReadonlySet<string>): Known {
+    const record = this.get(id)
+    return {
+      ...(record?.wanted !== undefined && record.is !== undefined
+        ? { wanted: record.wanted, is: record.is }
+        : {}),
+      ...(inHand.has(keyOf(id)) && { inHand: true }),
+    }
+  }
+
+  /** Stores what became of objects. */
+  async take(outcomes: readonly Outcome[], sinceMs: (id: ObjectId) => number): Promise<void> {
+    await concurrently(outcomes, writesAtOnce, async (outcome) => {
+      if (outcome.result === 'gone' || outcome.result === 'kept') return
+      if (outcome.result === 'dropped') return this.forget(outcome)
+      await this.#put(recordOf(this.#migration, outcome, this.get(outcome), sinceMs(outcome)))
+    })
+  }
+
+  /** Says that an object is gone at the source, and is not dropped before somebody approves of it. */
+  async hold(record: ObjectRecord, failure: Failure): Promise<void> {
+    await this.#put({
+      ...record,
+      state: 'held',
+      failureClass: failure.failureClass,
+      message: failure.message,
+      time: new Date().toISOString(),
+    })
+  }
+
+  async forget(id: ObjectId): Promise<void> {
+    const before = this.get(id)
+    if (before === undefined) return
+    await this.#stored.erase(objectKey(this.#migration, id))
+    this.#known.delete(keyOf(id))
+    this.#count(before, -1)
+  }
+
+  async #put(record: ObjectRecord): Promise<void> {
+    const before = this.get(record)
+    if (before !== undefined && isSame(before, record)) return
+    await this.#stored.put(objectKey(this.#migration, record), record)
+    if (before !== undefined) this.#count(before, -1)
+    this.#known.set(keyOf(record), record)
+    this.#count(record, 1)
+  }
+
+  #count({ state, kind, partitions = 0, is }: ObjectRecord, by: 1 | -1): void {
+    const figures = { ...this.#figures }
+    const names = { failed: 'failed', conflict: 'conflicts', waiting: 'waiting', held: 'held' } as const
+    if (state !== 'arrived') figures[names[state]] += by
+    // One that has failed later is still there as it was.
+    if (is !== undefined && state !== 'conflict') {
+      const kinds = { database: 'databases', table: 'tables', view: 'tables', function: 'functions' } as const
+      figures[kinds[kind]] += by
+      figures.partitions += by * partitions
+    }
+    this.#figures = figures
+  }
+}
+
+/** Forgets all objects of a migration. */
+export async function eraseObjects(
+  stored: Collection<typeof ObjectRecord>,
+  migration: string,
+): Promise<void> {
+  const all = await stored.listGroup(migration)
+  await concurrently(all, writesAtOnce, (record) => stored.erase(objectKey(migration, record)))
+}
+
+function recordOf(
+  migration: string,
+  outcome: Exclude<Outcome, { result: 'gone' | 'kept' | 'dropped' }>,
+  before: ObjectRecord | undefined,
+  sinceMs: number,
+): ObjectRecord {
+  const { kind, database, name } = outcome
+  const partitions = outcome.partitions ?? before?.partitions
+  const common = {
+    migration,
+    kind,
+    database,
+    ...(name !== undefined && { name }),
+    ...(partitions !== undefined && { partitions }),
+    time: new Date().toISOString(),
+  }
+  const kept = { ...(before?.wanted !== undefined && { wanted: before.wanted, is: before.is }) }
+  switch (outcome.result) {
+    case 'same':
+    case 'created':
+    case 'changed': {
+      const { settled, note } = outcome
+      return note === undefined
+        ? { ...common, ...settled, state: 'arrived' }
+        : { ...common, ...settled, state: 'failed', ...fitting(note) }
+    }
+    case 'failed':
+    case 'held':
+      return { ...common, ...kept, state: outcome.result, ...fitting(outcome.failure) }
+    case 'conflict':
+      return { ...common, ...kept, state: 'conflict', message: outcome.message }
+    case 'waiting':
+      return { ...common, ...kept, state: 'waiting', message: outcome.message, sinceMs }
+  }
+}
+
+/** What others say may be longer than what is stored of it. */
+const fitting = ({ failureClass, message }: Failure): Failure => ({
+  failureClass,
+  message: shortened(message, maxTextLength),
+})
+
+/** Whether they differ in nothing but when that was found out. */
+const isSame = ({ time: _one, ...one }: ObjectRecord, { time: _other, ...other }: ObjectRecord): boolean =>
+  JSON.stringify(Object.entries(one).toSorted()) === JSON.stringify(Object.entries(other).toSorted())

@@ -1,0 +1,100 @@
+import type { Partition, Table } from '../../../../subjects/metadata/objects.ts'
+import { partitionsAtOnce, type TableName } from '../../catalogs/contract/catalog.ts'
+import { byCodePoints } from '../../catalogs/order.ts'
+import { valuesIn, valuesKey } from '../../catalogs/partition-names.ts'
+import type { Sides } from './sides.ts'
+
+/** How far the partitions of a table are. Plain data. */
+export interface PartitionsDone {
+  /** The last one that was looked at; undefined when all were. */
+  readonly after?: string
+  /** How many there are at the source, of those that were looked at. */
+  readonly arrived: number
+  readonly written: number
+  /** Those that would be dropped and are not, as they are too many. */
+  readonly held: number
+}
+
+export interface PartitionsAsked {
+  readonly table: TableName
+  /** As it is at the source. */
+  readonly source: Table
+  /** Only these; without them all. */
+  readonly names?: readonly string[] | undefined
+  /** Whether the table has just been made, or would have been: it has none at the target. */
+  readonly isNew: boolean
+  /** Where an earlier look has ended. */
+  readonly after?: string | undefined
+  /** Partitions that may be dropped, however many of the table's they are. */
+  readonly maxDrops: number
+  /** Ends the look between two batches. */
+  readonly isOver: () => boolean
+}
+
+/** More than this share of a table's partitions is not dropped without approval, where they are more than `maxDrops`. */
+const guardedShare = 0.5
+
+/**
+ * Makes, changes and drops partitions at the target until it has those of the source, in batches, in the order of their
+ * names. Each batch is whole: whoever dies after one has lost nothing. Throws StoreError.
+ */
+export async function reconcilePartitions(
+  sides: Sides,
+  { table, source, names, isNew, after, maxDrops, isOver }: PartitionsAsked,
+  signal: AbortSignal,
+): Promise<PartitionsDone> {
+  const [atSource, atTarget] =
+    names === undefined
+      ? await Promise.all([
+          sides.source.partitionNames(table, signal),
+          isNew ? [] : sides.target.partitionNames(table, signal),
+        ])
+      : [names, names]
+  const union = sortedUnion(atSource, atTarget).filter((name) => after === undefined || isAfter(name, after))
+  const inSource = new Set(atSource)
+  const surplus = names === undefined ? atTarget.filter((name) => !inSource.has(name)) : []
+  const mayDrop = surplus.length <= Math.max(maxDrops, atTarget.length * guardedShare)
+  let [arrived, written] = [0, 0]
+  for (let at = 0; at < union.length; at += partitionsAtOnce) {
+    const batch = union.slice(at, at + partitionsAtOnce)
+    const [theirs, ours] = await Promise.all([
+      partitionsByKey(
+        sides.source.partitions(
+          table,
+          batch.filter((name) => inSource.has(name)),
+          signal,
+        ),
+      ),
+      isNew ? new Map<string, Partition>() : partitionsByKey(sides.target.partitions(table, batch, signal)),
+    ])
+    const [added, altered, dropped]: [Partition[], Partition[], string[]] = [[], [], []]
+    for (const name of batch) {
+      const key = valuesKey(valuesIn(name))
+      const [its, is] = [theirs.get(key), ours.get(key)]
+      if (its === undefined) {
+        if (is !== undefined) dropped.push(name)
+        continue
+      }
+      arrived++
+      const wanted = sides.wanted.partition(its, source)
+      if (is === undefined) added.push(wanted)
+      else if (sides.digest(is) !== sides.digest(wanted)) altered.push(wanted)
+    }
+    if (added.length > 0) await sides.writer.addPartitions(table, added, signal)
+    if (altered.length > 0) await sides.writer.alterPartitions(table, altered, signal)
+    if (dropped.length > 0 && mayDrop) await sides.writer.dropPartitions(table, dropped, signal)
+    written += added.length + altered.length + (mayDrop ? dropped.length : 0)
+    const isLast = at + partitionsAtOnce >= union.length
+    if (!isLast && isOver()) return { after: batch.at(-1)!, arrived, written, held: 0 }
+  }
+  return { arrived, written, held: mayDrop ? 0 : surplus.length }
+}
+
+const partitionsByKey = async (asked: Promise<readonly Partition[]>): Promise<Map<string, Partition>> =>
+  new Map((await asked).map((partition) => [valuesKey(partition.values), partition]))
+
+const isAfter = (name: string, after: string): boolean => byCodePoints(name, after) > 0
+
+/** Both lists as one, in the order of their code points. */
+const sortedUnion = (one: readonly string[], other: readonly string[]): string[] =>
+  [...new Set([...one, ...other])].toSorted(byCodePoints)

@@ -1,0 +1,96 @@
+import { Type } from 'typebox'
+import { resource } from '../kit/contract.ts'
+import { form } from '../kit/forms.ts'
+import { list, maxTextLength, model, Name, Nothing, page, strict } from '../kit/schemas.ts'
+
+export const ruleName = Name('Name of the rule')
+const byName = strict({ ruleName })
+
+const Pattern = (what: string) =>
+  Type.String({
+    minLength: 1,
+    maxLength: maxTextLength,
+    ...form(
+      '^[^./\\\\\\s][^./\\\\\\n]*$',
+      'names with * for any text and | between alternatives, such as sales*|returns',
+    ),
+    description: `${what}: * stands for any text, | stands between alternatives; upper and lower case are the same`,
+  })
+
+const fields = {
+  databasePattern: Pattern('Databases'),
+  tablePattern: Pattern('Tables and views of them'),
+}
+
+export const MetadataRule = model('MetadataRule', { ruleName, ...fields })
+export type MetadataRule = Type.Static<typeof MetadataRule>
+
+/** Which databases and tables a migration of metadata is about. */
+export const metadataRules = resource('metadata-rules', {
+  create: {
+    summary: 'Add a rule that says which tables a migration is about',
+    input: strict({ ruleName, ...fields }),
+    output: MetadataRule,
+    errors: ['ALREADY_EXISTS', 'LIMIT_REACHED'],
+    audit: { object: 'ruleName' },
+    http: [{ method: 'POST', path: '/api/v1/metadata/rules', status: 201 }],
+    cli: {
+      args: ['ruleName'],
+      example: "gantry metadata-rules create sales --database-pattern sales --table-pattern '*'",
+    },
+  },
+  update: {
+    summary: 'Change a rule; migrations that run with it compare everything again',
+    description: 'What is not given stays.',
+    input: strict({
+      ruleName,
+      databasePattern: Type.Optional(fields.databasePattern),
+      tablePattern: Type.Optional(fields.tablePattern),
+    }),
+    output: MetadataRule,
+    errors: ['NOT_FOUND'],
+    audit: { object: 'ruleName' },
+    http: [{ method: 'PATCH', path: '/api/v1/metadata/rules/{ruleName}' }],
+    cli: { args: ['ruleName'] },
+  },
+  list: {
+    summary: 'The rules',
+    input: strict({ ...page }),
+    output: list(MetadataRule),
+    errors: [],
+    http: [{ method: 'GET', path: '/api/v1/metadata/rules' }],
+    cli: { columns: ['ruleName', 'databasePattern', 'tablePattern'] },
+  },
+  get: {
+    summary: 'One rule',
+    input: byName,
+    output: MetadataRule,
+    errors: ['NOT_FOUND'],
+    http: [{ method: 'GET', path: '/api/v1/metadata/rules/{ruleName}' }],
+    cli: { args: ['ruleName'] },
+  },
+  delete: {
+    summary: 'Delete a rule that no migration has',
+    input: byName,
+    output: Nothing,
+    errors: ['IN_USE', 'NOT_FOUND'],
+    audit: { object: 'ruleName' },
+    http: [{ method: 'DELETE', path: '/api/v1/metadata/rules/{ruleName}' }],
+    cli: { args: ['ruleName'] },
+  },
+  test: {
+    summary: 'Which rules a table matches',
+    input: strict({
+      table: Type.String({
+        minLength: 3,
+        maxLength: 600,
+        ...form('^[^.]+\\.[^.]+$', 'a database and a table with a dot between them, such as sales.orders'),
+        description: 'Database and table, such as sales.orders',
+      }),
+    }),
+    output: strict({ ruleNames: list(ruleName) }),
+    errors: [],
+    http: [{ method: 'GET', path: '/api/v1/metadata/rule-test' }],
+    cli: { args: ['table'], example: 'gantry metadata-rules test sales.orders' },
+  },
+})
