@@ -14,7 +14,9 @@ import { CursorGuard } from '../../../drivers/http/cursor-guard.ts'
 import { requireAddresses, StoreAddress } from '../../../drivers/http/store-address.ts'
 import { notAccepted } from '../../../../subjects/kit/errors.ts'
 import type { Catalog, CatalogWriter, Functions, TableName } from '../contract/catalog.ts'
+import { byCodePoints } from '../order.ts'
 import { partitionName, valuesIn } from '../partition-names.ts'
+import { unlessGone } from '../unless-gone.ts'
 import { GlueClient } from './client.ts'
 import { glueEndpoint } from './endpoint.ts'
 import { failed } from './errors.ts'
@@ -242,15 +244,3 @@ async function* pages<P extends Page>(
     token = guard.pass(next.NextToken!)
   }
 }
-
-async function unlessGone<T>(asked: Promise<T>): Promise<T | undefined> {
-  try {
-    return await asked
-  } catch (error) {
-    if (error instanceof StoreError && error.failure === 'gone') return undefined
-    throw error
-  }
-}
-
-const byCodePoints = (one: string, other: string): number =>
-  Buffer.compare(Buffer.from(one), Buffer.from(other))

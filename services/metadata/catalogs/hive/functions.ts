@@ -2,7 +2,8 @@ import { isDeepStrictEqual } from 'node:util'
 import type { CatalogFunction } from '../../../../subjects/metadata/objects.ts'
 import type { CatalogWriter, Functions } from '../contract/catalog.ts'
 import { methods } from './idl.ts'
-import { changing, type Metastore, sorted, unlessGone } from './metastore.ts'
+import { changing, type Metastore, sorted } from './metastore.ts'
+import { unlessGone } from '../unless-gone.ts'
 import { functionOf, hiveFunctionOf } from './objects.ts'
 
 /** Functions that are asked for at the same time. */

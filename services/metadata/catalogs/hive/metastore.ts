@@ -240,16 +240,6 @@ function failureOf(error: unknown, what: What, signal: AbortSignal): unknown {
   return failed(isDenied ? 'permission' : 'io', error.message || error.name)
 }
 
-/** Undefined for what is gone. */
-export async function unlessGone<T>(asked: Promise<T>): Promise<T | undefined> {
-  try {
-    return await asked
-  } catch (error) {
-    if (error instanceof StoreError && error.failure === 'gone') return undefined
-    throw error
-  }
-}
-
 export const sorted = (names: readonly string[]): string[] => names.toSorted(byCodePoints)
 
 /** Waits for a change; what is gone when it is to be changed was changed by somebody else, which throws `changed`. */

@@ -10,6 +10,7 @@ import type {
   Table,
 } from '../../../../subjects/metadata/objects.ts'
 import type { TableName } from '../contract/catalog.ts'
+import { hiveOwnParameters } from '../own-parameters.ts'
 import type * as idl from './idl.ts'
 
 type HiveDatabase = Value<typeof idl.Database>
@@ -36,23 +37,8 @@ export const tableTypes: readonly string[] = [
   'MATERIALIZED_VIEW',
 ]
 
-/** Parameters in which a metastore keeps account of what it has done. */
-const ownParameters: ReadonlySet<string> = new Set([
-  'transient_lastDdlTime',
-  'last_modified_by',
-  'last_modified_time',
-  'numFiles',
-  'numFilesErasureCoded',
-  'numPartitions',
-  'numRows',
-  'rawDataSize',
-  'totalSize',
-  'COLUMN_STATS_ACCURATE',
-  'STATS_GENERATED_VIA_STATS_TASK',
-  'DO_NOT_UPDATE_STATS',
-  // What the type of a table says as well.
-  'EXTERNAL',
-])
+const ownParameters: ReadonlySet<string> = new Set(hiveOwnParameters)
+/** Whether it is one in which a metastore keeps account of what it has done. */
 export const isOwnParameter = (name: string): boolean => ownParameters.has(name)
 
 /**

@@ -5,6 +5,7 @@ import type { StoreBounds } from '../../../drivers/contract/bounds.ts'
 import { StoreError } from '../../../drivers/contract/store-error.ts'
 import type { Catalog, TableName } from '../contract/catalog.ts'
 import { byCodePoints } from '../order.ts'
+import { unlessGone } from '../unless-gone.ts'
 import { IcebergClient, type Json, requestsAtOnce } from './client.ts'
 import { failed } from './errors.ts'
 import { databaseName, levelsOf } from './names.ts'
@@ -141,12 +142,3 @@ export class IcebergCatalog implements Catalog {
 }
 
 const isGone = (error: unknown): boolean => error instanceof StoreError && error.failure === 'gone'
-
-async function unlessGone<T>(asked: Promise<T>): Promise<T | undefined> {
-  try {
-    return await asked
-  } catch (error) {
-    if (isGone(error)) return undefined
-    throw error
-  }
-}
