@@ -119,8 +119,7 @@ export function migrationHandlers(dependencies: MigrationDependencies): Handlers
       { caller },
     ) => {
       const { migrationName, source, target } = input
-      if (source === target)
-        throw notAccepted('target', 'is the source too: take another catalog')
+      if (source === target) throw notAccepted('target', 'is the source too: take another catalog')
       await requireCatalogs({ source, target })
       await requireRules(input.ruleNames)
       const record: MetadataMigrationRecord = {
