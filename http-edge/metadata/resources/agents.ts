@@ -13,6 +13,9 @@ const placeFields = ['fileSystemId', 'defaultFsOverride'] as const
 
 const isPlace = (name: string): boolean => placeFields.some((field) => field === name)
 
+/** A kind as a constant, whichever way it is written. */
+const typeOf = (text: string): string => text.toUpperCase().replaceAll('-', '_')
+
 /** A kind of catalog as the surface has it. */
 const kinds = (Object.keys(catalogKinds) as CatalogKind[]).map((kind) => {
   const camel = kind.replaceAll(/-(\w)/g, (_, letter: string) => letter.toUpperCase())
@@ -21,10 +24,10 @@ const kinds = (Object.keys(catalogKinds) as CatalogKind[]).map((kind) => {
   const options = Object.entries(fieldsOf(input) as Fields)
   return {
     kind,
-    agentType: kind.toUpperCase().replaceAll('-', '_'),
+    agentType: typeOf(kind),
     config: `${camel}AgentConfig`,
     options: Object.fromEntries(options.filter(([name]) => isOwn(name))),
-    required: (jsonSchema(input).required ?? []).filter(isOwn),
+    required: (jsonSchema(input).required ?? []).filter((option) => option !== 'catalogId'),
   }
 })
 const agentTypes = kinds.map(({ agentType }) => agentType)
@@ -54,15 +57,15 @@ const Agent = model('MetadataAgent', {
 })
 
 /** A catalog as the surface has it. */
-function shown({ catalogId, kind: path, properties }: Catalog): object {
-  const known = kinds.find(({ kind }) => catalogKinds[kind].path === path || kind === path)
+function shown({ catalogId, kind: its, properties }: Catalog): object {
+  const known = kinds.find(({ kind }) => kind === its)
   const all = Object.entries(properties)
   return {
     name: catalogId,
     location: 'LOCAL',
     config: {
-      agentType: known?.agentType ?? path,
-      [known?.config ?? path]: Object.fromEntries(all.filter(([field]) => !isPlace(field))),
+      agentType: known?.agentType ?? its,
+      [known?.config ?? its]: Object.fromEntries(all.filter(([field]) => !isPlace(field))),
       ...Object.fromEntries(all.filter(([field]) => isPlace(field))),
     },
   }
@@ -87,7 +90,7 @@ const ofAgent = (
 function kindOf(wire: Wire): (typeof kinds)[number] {
   const given = kinds.filter(({ config }) => wire[config] !== undefined)
   const { agentType: type } = wire
-  const asked = typeof type === 'string' ? kinds.filter((its) => its.agentType === type.toUpperCase()) : given
+  const asked = typeof type === 'string' ? kinds.filter((its) => its.agentType === typeOf(type)) : given
   const [its] = asked
   if (its === undefined || asked.length > 1)
     throw invalid([{ field: 'agentType', problem: `must be one of ${agentTypes.join(', ')}` }])
@@ -104,11 +107,14 @@ function optionsOf(
   isNew: boolean,
 ): object {
   const { [config]: options } = wire
-  if (options === undefined) {
-    if (isNew && required.length > 0)
-      throw notAccepted(config, `is missing: agentType ${type} needs ${required.join(', ')}`)
-    return {}
+  if (isNew) {
+    const place = required.find((option) => isPlace(option) && wire[option] === undefined)
+    if (place !== undefined) throw notAccepted(place, `is missing, and agentType ${type} needs it`)
+    const own = required.filter((option) => !isPlace(option))
+    if (options === undefined && own.length > 0)
+      throw notAccepted(config, `is missing: agentType ${type} needs ${own.join(', ')}`)
   }
+  if (options === undefined) return {}
   if (typeof options !== 'object' || options === null || Array.isArray(options))
     throw invalid([{ field: config, problem: 'must be an object' }])
   return options

@@ -35,6 +35,21 @@ const rows: Row[] = [
     { catalogId: 'a', ...hive, defaultFsOverride: 's3a://lake' },
   ],
   [
+    'POST /agents/{name}',
+    { ...agent, body: { agentType: 'FILESYSTEM', fileSystemId: 'data' } },
+    'metadata-catalogs.create-filesystem',
+    { catalogId: 'a', fileSystemId: 'data' },
+  ],
+  [
+    'POST /agents/{name}',
+    {
+      ...agent,
+      body: { agentType: 'iceberg-rest', icebergRestAgentConfig: { uri: 'https://catalog.example' } },
+    },
+    'metadata-catalogs.create-iceberg-rest',
+    { catalogId: 'a', uri: 'https://catalog.example' },
+  ],
+  [
     'PUT /agents/{name}',
     { ...agent, body: { agentType: 'HIVE', hiveAgentConfig: { user: 'ann' } } },
     'metadata-catalogs.update-hive',

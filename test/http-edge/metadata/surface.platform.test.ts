@@ -101,6 +101,13 @@ test('an agent needs the options of its kind', async () => {
   })
 })
 
+test('a kind says which filesystem it needs', async () => {
+  expect(await ask('POST', '/agents/warehouse', { agentType: 'FILESYSTEM' })).toMatchObject({
+    status: 409,
+    body: { code: 'NOT_ACCEPTED', details: [{ field: 'fileSystemId' }] },
+  })
+})
+
 test('rules are added, listed, changed and deleted', async () => {
   const rule = { ruleName: 'sales', dbNamePattern: 'sales*|returns', tableNamePattern: '*' }
   expect(await ask('POST', '/rule', rule)).toMatchObject({ status: 201, body: rule })
