@@ -21,11 +21,22 @@ export interface Properties<R extends Readers> {
   readonly values: Values<R>
   /** The error to throw about a key that is there, or about the file when it is not. */
   readonly refuse: (key: keyof R & string, problem: string) => ConfigError
+  /** The values of a key with lists in it, such as `list[n].name`, in the order of the file. */
+  readonly each: <K extends keyof R & string>(key: K) => readonly Listed<NonNullable<Values<R>[K]>>[]
+}
+
+/** A value in a list. */
+export interface Listed<T> {
+  /** Its places in the lists, from 0. */
+  readonly at: readonly number[]
+  readonly value: T
+  readonly refuse: (problem: string) => ConfigError
 }
 
 /**
  * Reads a properties file as Java does: escapes, lines that go on after a backslash, comments after `#` and `!`. Blanks at
- * the end of a value do not count, unlike there. Each key is known, there once, and has a value that fits.
+ * the end of a value do not count, unlike there. Each key is known, there once, and has a value that fits. The reader of a key
+ * with lists in it has `[n]` for the place in each.
  * @throws ConfigError that names the file, the line and the key
  */
 export function parseProperties<R extends Readers>(path: string, text: string, readers: R): Properties<R> {
@@ -43,7 +54,8 @@ export function parseProperties<R extends Readers>(path: string, text: string, r
     if (key === '' || node.separator(source) === '') throw lineError(number, 'write key=value')
     if (hasStrayBackslash(source.slice(start, end)))
       throw lineError(number, String.raw`write \\ for a backslash`)
-    const reader = Object.hasOwn(readers, key) ? readers[key] : undefined
+    const name = key.replaceAll(place, '[n]')
+    const reader = Object.hasOwn(readers, name) ? readers[name] : undefined
     if (reader === undefined) {
       throw lineError(number, `${key} is not known here; the keys are ${Object.keys(readers).join(', ')}`)
     }
@@ -56,17 +68,29 @@ export function parseProperties<R extends Readers>(path: string, text: string, r
     }
     values.set(key, option)
   }
+  const refuse = (key: string, problem: string): ConfigError => {
+    const number = lines.get(key)
+    return number === undefined
+      ? new ConfigError(`${path}: ${key} ${problem}`)
+      : lineError(number, `${key} ${problem}`)
+  }
   return {
     // Each value comes from the reader of its own key.
     values: Object.fromEntries(values) as Values<R>,
-    refuse: (key, problem) => {
-      const number = lines.get(key)
-      return number === undefined
-        ? new ConfigError(`${path}: ${key} ${problem}`)
-        : lineError(number, `${key} ${problem}`)
-    },
+    refuse,
+    each: <K extends keyof R & string>(name: K) =>
+      [...values]
+        .filter(([key]) => key.replaceAll(place, '[n]') === name)
+        .map(([key, value]) => ({
+          at: Array.from(key.matchAll(place), ([, index]) => Number(index)),
+          value: value as NonNullable<Values<R>[K]>,
+          refuse: (problem: string) => refuse(key, problem),
+        })),
   }
 }
+
+/** A place in a list, which has a thousand at most. */
+const place = /\[(0|[1-9]\d{0,2})\]/g
 
 const lineEnd = /\r\n|\r|\n/
 

@@ -48,7 +48,7 @@ export const securityReaders = {
   ...ldapReaders,
 }
 
-const defaultRole = 'admin'
+export const defaultRole = 'admin'
 
 /** @throws ConfigError about what is missing, and about what does not belong to the type */
 export function securityConfigOf(properties: Properties<typeof securityReaders>): SecurityConfig {

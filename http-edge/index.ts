@@ -6,6 +6,7 @@ import { BrowserSessions } from './callers/browser-sessions.ts'
 import { charging } from './callers/charging.ts'
 import { Guard } from './callers/guard.ts'
 import { ConnectionPool } from './callers/pool.ts'
+import { metadataServer } from './metadata/index.ts'
 import { migratorServer } from './migrator/index.ts'
 import { platformServer } from './platform/index.ts'
 import type { Edge, EdgeOptions, ServerDefinition } from './server/definition.ts'
@@ -14,7 +15,7 @@ import { BrokerPulse } from './server/pulse.ts'
 import { createHttpServer } from './server/server.ts'
 
 /** All HTTP servers. One more: docs/ARCHITECTURE.md, "A new server". */
-export const servers: readonly ServerDefinition[] = [platformServer, migratorServer]
+export const servers: readonly ServerDefinition[] = [platformServer, migratorServer, metadataServer]
 
 export interface RunningEdge {
   readonly urls: Record<HttpServerName, string>

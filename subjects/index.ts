@@ -18,6 +18,7 @@ import { inclusions } from './rules/inclusions.ts'
 import { keys, keysInternal } from './access/keys.ts'
 import { logging } from './observability/logging.ts'
 import { metadataCatalogs } from './metadata/catalogs.ts'
+import { metadataComparisonEvents, metadataComparisons } from './metadata/comparisons.ts'
 import { metadataMigrationEvents, metadataMigrations } from './metadata/migrations.ts'
 import { metadataRules } from './metadata/rules.ts'
 import { migrationEvents } from './migrations/events.ts'
@@ -62,6 +63,7 @@ export const resources = {
   metadataCatalogs,
   metadataRules,
   metadataMigrations,
+  metadataComparisons,
   extensions,
   extensionStorage,
   usage,
@@ -99,4 +101,5 @@ export const eventContracts: readonly EventContract[] = [
   cleanupEvents,
   alertEvents,
   metadataMigrationEvents,
+  metadataComparisonEvents,
 ].flatMap((events) => Object.values(events))

@@ -30,6 +30,7 @@ test('the first screen says what really happens', { timeout: 60_000 }, async () 
     [websocketPort, messaging.websocketPort],
     [httpServers.platform.port, loadListenOptions(home, 'platform').port],
     [httpServers.migrator.port, loadListenOptions(home, 'migrator').port],
+    [httpServers.metadata.port, loadListenOptions(home, 'metadata').port],
   ]
   const translate = (text: string, from: 0 | 1) =>
     ports.reduce(

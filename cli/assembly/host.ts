@@ -15,7 +15,9 @@ import { loadMessagingConfig, type MessagingConfig } from '../../config/messagin
 import { loadPlatformConfig, type PlatformConfig } from '../../config/platform.ts'
 import {
   type ListenOptions,
+  liveMetadataUser,
   loadListenOptions,
+  loadMetadataAccess,
   loadMetricsAccess,
   loadSecurity,
 } from '../../http-edge/properties.ts'
@@ -23,7 +25,13 @@ import { allow, createBounds } from '../../services/drivers/contract/bounds.ts'
 import { addKinds } from '../../services/drivers/index.ts'
 import type { Notices } from '../../services/kit/notices.ts'
 import { contracts, internalResources } from '../../subjects/index.ts'
-import { edgeUser, hostInUrl, type HttpServerName, ofEachServer } from '../../subjects/kit/names.ts'
+import {
+  edgeUser,
+  hostInUrl,
+  type HttpServerName,
+  httpServers,
+  ofEachServer,
+} from '../../subjects/kit/names.ts'
 import { MetricRegistry } from '../../subjects/observability/metric-registry.ts'
 import { ownFolders, secretFiles, storeFolder } from './own-folders.ts'
 import { connectServices } from './serve-all.ts'
@@ -124,11 +132,15 @@ interface Configuration extends PlatformConfig {
 async function readConfiguration(home: string, log: Log) {
   mkdirSync(home, { recursive: true, mode: 0o700 })
   const messaging = loadMessagingConfig(home)
+  const { access, user, advice } = loadMetadataAccess(home)
+  if (advice !== undefined) log.warn({ file: httpServers.metadata.propertiesFile }, advice)
   return {
     ...(await loadPlatformConfig(home, messaging, log)),
     messaging,
     listen: listenOptions(home),
     security: loadSecurity(home),
+    metadataAccess: access,
+    metadataUser: liveMetadataUser(home, user, log),
     metricsAccess: loadMetricsAccess(home),
   }
 }

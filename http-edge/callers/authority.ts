@@ -1,12 +1,13 @@
 import type { FastifyRequest } from 'fastify'
 import { call } from '../../broker/rpc/client.ts'
 import type { AddressMarks } from '../../broker/messages/client-address.ts'
-import type { Contract } from '../../subjects/kit/contract.ts'
+import type { Contract, Input } from '../../subjects/kit/contract.ts'
 import { markedAddress } from '../server/client-address.ts'
 import type { NatsConnection } from '../../broker/rpc/connection.ts'
 import { isLoopbackName } from '../../broker/common/loopback.ts'
 import { keyIdOf } from '../../broker/identity/token.ts'
 import { authenticationInternal } from '../../subjects/access/authentication-internal.ts'
+import { type HttpServerName, httpServers } from '../../subjects/kit/names.ts'
 import { GantryError } from '../../subjects/kit/errors.ts'
 import { credentialOf, requireBearer } from './bearer.ts'
 import type { BrowserSessions } from './browser-sessions.ts'
@@ -45,7 +46,7 @@ export const byConnection =
     connection
 
 /**
- * The migrator without access control: programs on this host act as the local operator; anybody else needs a token.
+ * A server without access control: programs on this host act as the local operator; anybody else needs a token.
  * A web page that a person on this host looks at must not act for them, nor what a proxy passes on from elsewhere.
  * @param ignoresPasswords whether a password, which nobody asks for, is as good as no header
  */
@@ -67,12 +68,35 @@ export const byTokenOrLocalHost =
     return operator()
   }
 
+/** The same, on a server where a password is no more than a header that nobody asks for. */
+export const byTokenOrThisHost = ({
+  pool,
+  operatorToken,
+}: {
+  readonly pool: ConnectionPool
+  readonly operatorToken: () => string
+}): Authority => byTokenOrLocalHost(pool, () => pool.get(operatorToken()), { ignoresPasswords: true })
+
+/** What a refused caller of a server is asked for, with access control or without. */
+export const challengesOf = (name: HttpServerName, asksWho: boolean): string[] =>
+  asksWho ? [`Basic realm="${httpServers[name].title}", charset="UTF-8"`, 'Bearer'] : ['Bearer']
+
+/** What passwords are checked with. */
+interface CredentialCheck {
+  readonly pool: ConnectionPool
+  readonly credentialConnection: NatsConnection
+  readonly marks: AddressMarks
+}
+
 /**
- * The migrator with access control: everybody sends a password, a token made with one, or an API token; the host itself
+ * A server with access control: everybody sends a password, a token made with one, or an API token; the host itself
  * is no exception. Who it is, the service says on the connection given, which may ask that and nothing else.
  */
 export const byCredentials =
-  (pool: ConnectionPool, service: NatsConnection, marks: AddressMarks): Authority =>
+  (
+    { pool, credentialConnection: service, marks }: CredentialCheck,
+    server: Input<typeof authenticationInternal.basic>['server'],
+  ): Authority =>
   async (request) => {
     const contextOf = (contract: Contract) => ({
       requestId: request.id,
@@ -87,7 +111,7 @@ export const byCredentials =
       const { token } = await call(
         service,
         authenticationInternal.basic,
-        credentials,
+        { ...credentials, server },
         contextOf(authenticationInternal.basic),
       )
       return pool.get(token)

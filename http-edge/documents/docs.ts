@@ -20,6 +20,10 @@ const assets: Record<string, string> = {
   'favicon-32x32.png': 'image/png',
 }
 
+/** Whether a route has a part of the page: what it loads, and the document that it shows. */
+export const isOfDocs = (route: string | undefined): boolean =>
+  route === openApiPath || route?.startsWith(`${assetsPath}/`) === true
+
 /** Adds the interactive reference of a server, the documents that it is made from, and nothing that needs a token. */
 export function addDocs(
   app: FastifyInstance,

@@ -1,5 +1,6 @@
 import { type TSchema, Type } from 'typebox'
 import { AdditionalProperties } from '../../subjects/kit/schemas.ts'
+import type { AbsentFields } from '../surface/reply.ts'
 import { readableSizes } from './readable.ts'
 
 /** Of what Gantry has no value for: null in every reply. */
@@ -32,7 +33,7 @@ const duration = Type.Object({ inSeconds: Type.Integer(), asText: text })
  * Fields that replies of the surface have beside those of the contracts, by the name of the model: clients break where one
  * is missing.
  */
-export const absentFields: Readonly<Record<string, Readonly<Record<string, TSchema>>>> = {
+export const absentFields: AbsentFields = {
   Migration: {
     migrationGates: usual(texts, [], noGates),
     migrationEdge: none('Several folders are scanned at once', text),

@@ -1,16 +1,11 @@
+import { Type } from 'typebox'
 import { http } from '../../broker/common/http.ts'
 import { type ErrorCode, errors, GantryError } from '../../subjects/kit/errors.ts'
 import type { ErrorFormat } from '../server/definition.ts'
-
-/** How an error appears on the surface. */
-export interface WireError {
-  readonly status: number
-  /** One of the names that clients of the surface know; of what it has no name for, ours. */
-  readonly errorCode: string
-}
+import type { OwnErrors, SurfaceErrors, WireError } from '../surface/errors.ts'
 
 /** Where an error is not told with its own status and code. */
-const wireErrors: Readonly<Partial<Record<ErrorCode, Partial<WireError>>>> = {
+const wireErrors: OwnErrors = {
   INVALID_INPUT: { errorCode: 'INVALID_REQUEST_PARAMETERS' },
   NOT_ACCEPTED: { errorCode: 'ILLEGAL_ARGUMENTS' },
   METHOD_NOT_ALLOWED: { errorCode: 'HTTP_METHOD_NOT_SUPPORTED' },
@@ -32,12 +27,28 @@ export class WireRefusal extends GantryError {
 }
 
 /** How an error of a contract appears. @param own where the operation says otherwise than all */
-export function wireErrorOf(
-  code: ErrorCode,
-  own: Readonly<Partial<Record<ErrorCode, Partial<WireError>>>> = {},
-): WireError {
+function wireErrorOf(code: ErrorCode, own: OwnErrors = {}): WireError {
   return { status: errors[code].status, errorCode: code, ...wireErrors[code], ...own[code] }
 }
+
+/** The error body of the surface, and what ours says beside it. */
+const ErrorSchema = Type.Object(
+  {
+    title: Type.String({ description: 'The status in words' }),
+    status: Type.Integer({ description: 'The status' }),
+    error: Type.Integer({ description: 'The status' }),
+    message: Type.String({ description: 'What is wrong and what to do, for people' }),
+    errorCode: Type.String({ description: 'What is wrong, by a name of this interface' }),
+    localizedMessage: Type.String({ description: 'The same as message' }),
+    code: Type.String({ description: 'What is wrong, by a name of /api/v1' }),
+    details: Type.Optional(Type.Unknown({ description: 'What is known of the fault' })),
+    requestId: Type.String({ description: 'Finds the request in the log' }),
+  },
+  { description: 'Why a call failed' },
+)
+
+/** How the document of the surface tells of errors. */
+export const wireErrorFormat: SurfaceErrors = { schema: ErrorSchema, wireErrorOf }
 
 /** The error body of the surface, with what ours says beside it. */
 export const migratorErrors: ErrorFormat = {

@@ -3,7 +3,7 @@ import { call } from '../../broker/rpc/client.ts'
 import type { NatsConnection } from '../../broker/rpc/connection.ts'
 import { isGantryError } from '../../subjects/kit/errors.ts'
 import { migrations } from '../../subjects/migrations/migrations.ts'
-import { Form } from './input.ts'
+import { Form } from '../surface/input.ts'
 
 const internalId = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
 

@@ -1,4 +1,4 @@
-import type { Operation } from './operation.ts'
+import type { MigratorOperation } from './operation.ts'
 import { agentOperations } from './resources/agents.ts'
 import { authenticationOperations } from './resources/authentication.ts'
 import { bandwidthOperations } from './resources/bandwidth.ts'
@@ -14,7 +14,7 @@ import { statsOperations } from './resources/stats.ts'
 import { verificationOperations } from './resources/verifications.ts'
 
 /** All operations of the surface that there are. */
-export const operations: readonly Operation[] = [
+export const operations: readonly MigratorOperation[] = [
   ...authenticationOperations,
   ...filesystemOperations,
   ...migrationOperations,

@@ -2,24 +2,18 @@ import { asyncApiDocument } from '../../subjects/documents/asyncapi.ts'
 import { catalogue } from '../../subjects/documents/catalogue.ts'
 import { openApiDocument } from '../../subjects/documents/openapi.ts'
 import { contracts, eventContracts } from '../../subjects/index.ts'
-import { GantryError } from '../../subjects/kit/errors.ts'
 import { observability } from '../../subjects/observability/observability.ts'
 import { byTokenOrLocalHost, byTokenOrSession } from '../callers/authority.ts'
 import { addSignIn } from '../callers/sign-in.ts'
 import { openApiPath } from '../documents/docs.ts'
 import { addLiveDocuments } from '../documents/live-documents.ts'
 import { addExtensionRoutes } from '../extensions/extensions.ts'
-import type { ErrorFormat, Route, ServerDefinition } from '../server/definition.ts'
+import type { Route, ServerDefinition } from '../server/definition.ts'
+import { nativeErrors } from '../server/native-errors.ts'
 import { addBodyParsers, inputReader } from './input.ts'
 
 /** Where the metrics are. */
 const metricsPaths = observability.prometheus.http.map(({ path }) => path)
-
-/** The one envelope of errors that native clients know too. */
-const nativeErrors: ErrorFormat = {
-  render: (error, requestId) => ({ status: error.status, text: error.toText(requestId) }),
-  unknownPath: (method, path) => new GantryError('NOT_FOUND', `there is no ${method} ${path} here`),
-}
 
 /** Routes of contracts, as these say. */
 const contractRoutes = (): Route[] =>

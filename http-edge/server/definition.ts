@@ -5,6 +5,7 @@ import type { FloodGuard } from '../../broker/limits/flood-guard.ts'
 import type { AddressMarks } from '../../broker/messages/client-address.ts'
 import type { BeginSpan } from '../../broker/messages/tracing.ts'
 import type { NatsConnection } from '../../broker/rpc/connection.ts'
+import type { MetadataAccess } from '../../config/metadata-access.ts'
 import type { Contract, HttpRoute } from '../../subjects/kit/contract.ts'
 import type { Part } from '../../subjects/kit/download.ts'
 import type { GantryError } from '../../subjects/kit/errors.ts'
@@ -27,8 +28,14 @@ export interface EdgeOptions {
   readonly marks: AddressMarks
   /** Connection of the edge's own narrow key. */
   readonly edgeConnection: NatsConnection
-  /** Where passwords and JSON Web Tokens are checked; undefined while the migrator has no access control. */
-  readonly credentialConnection: NatsConnection | undefined
+  /** Where passwords and JSON Web Tokens are checked. */
+  readonly credentialConnection: NatsConnection
+  /** Whether the migrator has access control. */
+  readonly migratorAsksWho: boolean
+  /** Who reaches what of the metadata service. */
+  readonly metadataAccess: MetadataAccess
+  /** Names of the roles of a key. */
+  readonly rolesOf: (keyId: string) => Promise<readonly string[]>
   /** Where endpoints of extensions are looked up. */
   readonly lookupConnection: NatsConnection
   /** Has a listener called whenever what a lookup says of an extension may have changed. */
@@ -77,6 +84,18 @@ export interface Route extends Pick<HttpRoute, 'method' | 'path' | 'status' | 'p
   readonly config?: FastifyContextConfig
   /** Input of the call. @throws GantryError INVALID_INPUT */
   readonly read: (request: FastifyRequest) => object
+  /** Of several contracts on one route, with the same reply: the one that an input is for, and its own input. */
+  readonly choose?: (input: Readonly<Record<string, unknown>>) => {
+    readonly calls: Contract
+    readonly input: object
+  }
+  /** Of a request that is about several objects: its calls, one after the other, and the body of what came of all. */
+  readonly each?: {
+    /** @throws GantryError INVALID_INPUT */
+    readonly inputs: (input: Readonly<Record<string, unknown>>) => readonly object[]
+    /** @throws GantryError when not all was done */
+    readonly write: (outcomes: readonly CallOutcome[]) => string
+  }
   /** Has to be done on the caller's connection before the input is read; nothing for nearly all requests. */
   readonly before?: (request: FastifyRequest, connection: NatsConnection) => Promise<void> | undefined
   /** Body of the reply, of that of the contract, which is passed on as it is by default. */
@@ -85,6 +104,14 @@ export interface Route extends Pick<HttpRoute, 'method' | 'path' | 'status' | 'p
   readonly conditional?: true
   /** The same for a contract with `download`: what becomes of its text on the way. */
   readonly download?: (first: Part, request: FastifyRequest) => Download
+}
+
+/** What came of one call of several. */
+export interface CallOutcome {
+  readonly input: object
+  /** Of the contract. */
+  readonly reply?: unknown
+  readonly error?: GantryError
 }
 
 /** A text as it is sent: under another name, or in another form. */
@@ -115,6 +142,8 @@ export interface ServerDefinition {
   readonly name: HttpServerName
   /** Says for each request on whose connection it goes on. */
   readonly authority: (edge: Edge) => Authority
+  /** Decides on every request before anything else does, on those for pages too. @throws GantryError when it is refused */
+  readonly admit?: (edge: Edge, authority: Authority) => (request: FastifyRequest) => Promise<void>
   /** For routes with an authority of their own, by path. */
   readonly ownAuthorities?: (edge: Edge) => ReadonlyMap<string, Authority>
   /** What a refused caller is asked for (WWW-Authenticate). */

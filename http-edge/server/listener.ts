@@ -1,12 +1,6 @@
 import type { FastifyInstance } from 'fastify'
 import { ConfigError } from '../../config/config-error.ts'
-import {
-  hostInUrl,
-  type HttpServerName,
-  httpServers,
-  serverAddressKey,
-  serverPortKey,
-} from '../../subjects/kit/names.ts'
+import { hostInUrl, type HttpServerName, httpServers } from '../../subjects/kit/names.ts'
 import type { ListenOptions } from './properties.ts'
 
 /** Has a server listen. @returns where clients on this host reach it. @throws ConfigError when it cannot, with the fix */
@@ -31,10 +25,10 @@ function listenProblem(
   port: number,
   { code }: NodeJS.ErrnoException,
 ): string {
-  const { propertiesFile } = httpServers[server]
+  const { propertiesFile, addressKey, portKey } = httpServers[server]
   const fix =
     code === 'EADDRINUSE'
-      ? `is taken by another program: stop what uses it, or change ${serverPortKey}`
-      : `cannot be used (${code}): change ${code === 'EACCES' ? serverPortKey : serverAddressKey}`
+      ? `is taken by another program: stop what uses it, or change ${portKey}`
+      : `cannot be used (${code}): change ${code === 'EACCES' ? portKey : addressKey}`
   return `${propertiesFile}: port ${port} on ${host} ${fix}`
 }

@@ -7,13 +7,7 @@ import {
   type PropertyReader,
   wholeNumber,
 } from '../../config/properties.ts'
-import {
-  type HttpServerName,
-  httpServers,
-  loopback,
-  serverAddressKey,
-  serverPortKey,
-} from '../../subjects/kit/names.ts'
+import { type HttpServerName, httpServers, loopback } from '../../subjects/kit/names.ts'
 
 export interface ListenOptions {
   readonly host: string
@@ -28,11 +22,13 @@ const address: PropertyReader<string> = {
   read: (text) => (/^[A-Za-z0-9._:-]+$/.test(text) ? text : undefined),
 }
 
-/** Keys that the file of every server has. */
-const listenReaders = {
-  [serverAddressKey]: address,
-  [serverPortKey]: wholeNumber('a port number', 1, 65_535),
-}
+const port = wholeNumber('a port number', 1, 65_535)
+
+/** Keys that the file of every server has, by the names that it has for them. */
+const listenReaders = (name: HttpServerName) => ({
+  [httpServers[name].addressKey]: address,
+  [httpServers[name].portKey]: port,
+})
 
 /** What the `application.properties` of a server may have beside its address and port. */
 export interface ServerProperties<
@@ -53,9 +49,12 @@ export interface ServerProperties<
 export function readProperties<R extends Readonly<Record<string, PropertyReader<unknown>>>>(
   home: string,
   properties: ServerProperties<R>,
-): Properties<R & typeof listenReaders> & { readonly path: string } {
+): Properties<R> & { readonly path: string } {
   const { path, text } = textOf(home, properties)
-  return { path, ...parseProperties(path, text, { ...listenReaders, ...properties.readers }) }
+  return {
+    path,
+    ...parseProperties(path, text, { ...listenReaders(properties.name), ...properties.readers }),
+  }
 }
 
 /**
@@ -63,21 +62,28 @@ export function readProperties<R extends Readonly<Record<string, PropertyReader<
  * @throws ConfigError that names the file, the line and the key
  */
 export function listenOptionsOf(home: string, properties: ServerProperties): ListenOptions {
-  const { values } = readProperties(home, properties) as Properties<typeof listenReaders>
+  const { addressKey, portKey, port: usual } = httpServers[properties.name]
+  const { path, text } = textOf(home, properties)
+  const { values } = parseProperties(path, text, { ...properties.readers, ...listenReaders(properties.name) })
+  const [host, own] = [values[addressKey], values[portKey]]
   return {
-    host: values[serverAddressKey] ?? everywhere,
-    port: values[serverPortKey] ?? httpServers[properties.name].port,
+    host: typeof host === 'string' ? host : everywhere,
+    port: typeof own === 'number' ? own : usual,
   }
 }
 
+/** Where a server's properties are. */
+export const propertiesPath = (home: string, name: HttpServerName): string =>
+  join(home, httpServers[name].propertiesFile)
+
 function textOf(home: string, { name, text: own }: ServerProperties): { path: string; text: string } {
-  const { title, port, propertiesFile } = httpServers[name]
-  const path = join(home, propertiesFile)
+  const { title, port: usual, addressKey, portKey } = httpServers[name]
+  const path = propertiesPath(home, name)
   const existing = readTextFile(path)
   if (existing !== undefined) return { path, text: existing }
   const text = `# ${title}. Remove or comment out the next line to open it to the network; restart afterwards.
-${serverAddressKey}=${loopback}
-${serverPortKey}=${port}
+${addressKey}=${loopback}
+${portKey}=${usual}
 ${own}`
   mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
   writeSecretFile(path, text)

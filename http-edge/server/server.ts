@@ -10,6 +10,7 @@ import { GantryError, isGantryError } from '../../subjects/kit/errors.ts'
 import { platform } from '../../subjects/platform/platform.ts'
 import { type Authority, byConnection, whileAnswering } from '../callers/authority.ts'
 import { addDocs } from '../documents/docs.ts'
+import { askEach } from './ask-each.ts'
 import { sendDownload } from './download.ts'
 import { sendUnlessKnown } from './conditional.ts'
 import { markedAddress } from './client-address.ts'
@@ -117,6 +118,8 @@ export async function createHttpServer(definition: ServerDefinition, edge: Edge)
   })
   const answering = (authority: Authority) => whileAnswering(pulse, authority)
   const authority = answering(definition.authority(edge))
+  const admit = definition.admit?.(edge, authority)
+  if (admit !== undefined) app.addHook('onRequest', admit)
   const own = definition.ownAuthorities?.(edge)
   for (const route of codec.routes()) {
     const usual = route.public ? byConnection(edge.edgeConnection) : undefined
@@ -204,6 +207,13 @@ function begin(request: FastifyRequest, reply: FastifyReply): void {
   reply.header('referrer-policy', 'same-origin')
 }
 
+const jsonType = 'application/json; charset=utf-8'
+const sendJson = (reply: FastifyReply, text: string): FastifyReply =>
+  reply.header('content-type', jsonType).send(text)
+
+/** An input by its fields. */
+type Wire = Readonly<Record<string, unknown>>
+
 interface RouteOptions {
   readonly edge: Edge
   readonly sendError: SendError
@@ -211,11 +221,15 @@ interface RouteOptions {
 }
 
 function addRoute(app: FastifyInstance, route: Route, { edge, sendError, authority }: RouteOptions): void {
-  const { calls: contract, status = 200, read, write, before } = route
+  const { calls: usual, status = 200, read, write, before, choose, each } = route
   // The broker sees the edge as the client; who is behind it counts where it is recorded, or throttled.
   const isFromSomewhere =
-    contract.audit !== undefined || route.method !== 'GET' || route.public === 'credentials'
-  const ask = async (connection: NatsConnection, request: FastifyRequest, input: string) => {
+    usual.audit !== undefined || route.method !== 'GET' || route.public === 'credentials'
+  const ask = async (
+    connection: NatsConnection,
+    request: FastifyRequest,
+    { contract, input }: { readonly contract: Contract; readonly input: string },
+  ) => {
     const { id: requestId } = request
     const traced = tracedBy(request, edge.beginSpan)
     try {
@@ -245,18 +259,30 @@ function addRoute(app: FastifyInstance, route: Route, { edge, sendError, authori
       const connection = found instanceof Promise ? await found : found
       const first = before?.(request, connection)
       if (first !== undefined) await first
-      const input = edge.charged(request, () => textOf(read(request)))
-      const message = await ask(connection, request, input)
+      if (each !== undefined) {
+        const inputs = edge.charged(request, () => each.inputs(read(request) as Wire))
+        const outcomes = await askEach(inputs, (input) =>
+          ask(connection, request, { contract: usual, input: textOf(input) }),
+        )
+        return sendJson(
+          reply.status(status),
+          edge.charged(request, () => each.write(outcomes)),
+        )
+      }
+      const asked = edge.charged(request, () => {
+        const input = read(request)
+        if (choose === undefined) return { contract: usual, input: textOf(input) }
+        const chosen = choose(input as Wire)
+        return { contract: chosen.calls, input: textOf(chosen.input) }
+      })
+      const message = await ask(connection, request, asked)
       if (isError(message)) return sendError(reply, replyError(message))
-      if (contract.download !== undefined) {
+      if (usual.download !== undefined) {
         const askPart = async (from: number) =>
           // The contract says that its replies are parts.
-          (await call(
-            await authority(request),
-            contract,
-            Object.assign(read(request), { [partField]: from }),
-            { requestId: request.id },
-          )) as Part
+          (await call(await authority(request), usual, Object.assign(read(request), { [partField]: from }), {
+            requestId: request.id,
+          })) as Part
         const part = message.json<Part>()
         if (route.conditional && part.next === undefined)
           return sendUnlessKnown(
@@ -269,17 +295,20 @@ function addRoute(app: FastifyInstance, route: Route, { edge, sendError, authori
       reply.status(status)
       // The service has checked its reply against the schema; the edge passes it on as it is.
       if (write === undefined) return sendReply(reply, message.data)
-      reply.header('content-type', 'application/json; charset=utf-8')
       const text = edge.charged(request, () => write(message.data, request))
-      return route.conditional ? sendUnlessKnown(request, reply, text) : reply.send(text)
+      return route.conditional
+        ? sendUnlessKnown(request, reply.header('content-type', jsonType), text)
+        : sendJson(reply, text)
     },
   })
 }
 
-/** Finds the caller's connection; who may not call is told so before the body is read. */
+/** Finds the caller's connection, unless it is known; who may not call is told so before the body is read. */
 export const callerFirst =
   (authority: Authority) =>
   (request: FastifyRequest, _reply: FastifyReply, done: (error?: Error) => void): void => {
+    // Who was admitted is known already.
+    if (request.caller !== null) return done()
     const go = (connection: NatsConnection) => {
       request.caller = connection
       done()

@@ -1,6 +1,6 @@
 import type { Identity } from '../../broker/identity/identity.ts'
 import type { Log } from '../../broker/common/log.ts'
-import type { SecurityConfig } from '../../config/security.ts'
+import type { BasicConfig, SecurityConfig } from '../../config/security.ts'
 import type { authentication } from '../../subjects/access/authentication.ts'
 import type { authenticationInternal } from '../../subjects/access/authentication-internal.ts'
 import type { Call, Contract, Handlers } from '../../subjects/kit/contract.ts'
@@ -14,7 +14,10 @@ import type { Person } from './roles/people.ts'
 import { WebTokens } from './web-tokens.ts'
 
 export interface AuthenticationOptions extends BasicSessionOptions, Gate {
+  /** Access control of the migrator. */
   readonly security: SecurityConfig
+  /** The user of the metadata service at the moment. */
+  readonly metadataUser: () => BasicConfig | undefined
   readonly identity: Pick<Identity, 'derive' | 'instance'>
   readonly log: Log
 }
@@ -30,12 +33,14 @@ const broker = 'broker'
 
 /** Passwords and the tokens that are made from them. */
 export function createAuthentication(options: AuthenticationOptions): Authentication {
-  const { security, identity, log, signIn, refused } = options
+  const { security, metadataUser, identity, log, signIn, refused } = options
   const source = sourceOf(security, log)
-  const passwords = source === undefined ? undefined : new PasswordCheck(source)
+  const migrator = source === undefined ? undefined : new PasswordCheck(source)
+  const metadata = new PasswordCheck(basicSource('metadata', metadataUser))
   const webTokens = new WebTokens(identity)
   const basicSessions = new BasicSessions(options)
   const check = async (
+    passwords: PasswordCheck | undefined,
     credentials: Credentials,
     call: Call<Contract>,
     mayTrust: boolean,
@@ -61,15 +66,19 @@ export function createAuthentication(options: AuthenticationOptions): Authentica
     handlers: {
       // What comes of it holds for hours.
       authenticate: async (credentials, call) =>
-        webTokens.issue(await signIn(await check(credentials, call, false), requestOf(call))),
+        webTokens.issue(await signIn(await check(migrator, credentials, call, false), requestOf(call))),
     },
     internalHandlers: {
-      basic: async (credentials, call) => ({
-        token: await basicSessions.tokenFor(await check(credentials, call, true)),
-      }),
+      basic: async ({ server, ...credentials }, call) => {
+        const passwords = server === 'metadata' ? metadata : migrator
+        return { token: await basicSessions.tokenFor(await check(passwords, credentials, call, true)) }
+      },
       bearer: async ({ jwt }) => ({ token: await webTokens.open(jwt) }),
     },
-    close: () => passwords?.close(),
+    close: () => {
+      migrator?.close()
+      metadata.close()
+    },
   }
 }
 
@@ -78,7 +87,7 @@ function sourceOf(security: SecurityConfig, log: Log): PasswordSource | undefine
     case 'off':
       return undefined
     case 'basic':
-      return basicSource(security)
+      return basicSource('basic', () => security)
     case 'ldap':
       return ldapSource(security, log)
   }

@@ -13,7 +13,7 @@ import type { NatsConnection } from '../../broker/rpc/connection.ts'
 import type { RecordJournals } from '../../broker/state/books/record-journal.ts'
 import type { Events } from '../../broker/state/events.ts'
 import type { AdminRules } from '../../config/platform.ts'
-import type { SecurityConfig } from '../../config/security.ts'
+import type { BasicConfig, SecurityConfig } from '../../config/security.ts'
 import { assignments } from '../../subjects/access/assignments.ts'
 import { auditedActions } from '../../subjects/access/audit.ts'
 import { authenticationInternal } from '../../subjects/access/authentication-internal.ts'
@@ -37,9 +37,10 @@ import { authoriser } from './authorise.ts'
 import { rbacHandlers } from './check.ts'
 import { KeyEnds } from './keys/ends.ts'
 import { agentKeyHandlers, keyHandlers } from './keys/handlers.ts'
-import type { Issuer } from './keys/keys.ts'
+import { type Issuer, localOperator } from './keys/keys.ts'
 import { LocalOperator } from './keys/local-operator.ts'
 import { ownerLimitsOf, OwnerRoom } from './keys/owner-limits.ts'
+import { admin } from './roles/built-in-roles.ts'
 import { keyPermissionHandlers } from './keys/permissions.ts'
 import { assignmentHandlers, roleHandlers } from './roles/handlers.ts'
 import { signIn as signInPerson } from './roles/people.ts'
@@ -65,6 +66,8 @@ export interface AccessNeeds {
   readonly rules: AdminRules
   /** Access control of the migrator. */
   readonly security: SecurityConfig
+  /** The user of the metadata service at the moment. */
+  readonly metadataUser: () => BasicConfig | undefined
   readonly signInConfig: SignInConfig
   readonly trail: Trail
   readonly metrics: MetricRegistry
@@ -220,6 +223,15 @@ const keyService = service({
         operatorToken: () => operator.token,
         /** Whose a key is; undefined when there is none. */
         ownerOf: (keyId: string) => state.keys.get(keyId),
+        /** Names of the roles of a key: those of its session, or of its owner. */
+        rolesOf: async (keyId: string): Promise<readonly string[]> => {
+          const key = await state.keys.get(keyId)
+          if (key === undefined) return []
+          if (key.roles.length > 0) return key.roles
+          return key.owner === localOperator
+            ? [admin.name]
+            : ((await state.users.get(key.owner))?.roles ?? [])
+        },
         /** Whose a key is, and what its owner may have; undefined when there is none. */
         limitsOf: async (keyId: string) => {
           const key = await state.keys.get(keyId)
@@ -312,9 +324,10 @@ type Signing = AccessNeeds & {
 const authenticationService = service({
   name: 'authentication',
   contracts: { authentication, authenticationInternal },
-  start: ({ security, identity, state, openSession, refused, kick, log }: Signing) => {
+  start: ({ security, metadataUser, identity, state, openSession, refused, kick, log }: Signing) => {
     const { handlers, internalHandlers, ...source } = createAuthentication({
       security,
+      metadataUser,
       identity,
       keys: state.keys,
       signIn: openSession,
@@ -370,11 +383,15 @@ export const accessService = new Assembly<AccessNeeds>()
   .add(gate)
   .add(authenticationService)
   .add(signInService)
-  .as('access', ({ ownerOf, limitsOf, operatorToken, openSession, aboutSignIn, developmentPasswords }) => ({
-    ownerOf,
-    limitsOf,
-    operatorToken,
-    openSession,
-    aboutSignIn,
-    developmentPasswords,
-  }))
+  .as(
+    'access',
+    ({ ownerOf, rolesOf, limitsOf, operatorToken, openSession, aboutSignIn, developmentPasswords }) => ({
+      ownerOf,
+      rolesOf,
+      limitsOf,
+      operatorToken,
+      openSession,
+      aboutSignIn,
+      developmentPasswords,
+    }),
+  )

@@ -1,3 +1,4 @@
+import { join } from 'node:path'
 import type { Sealer } from '../../broker/identity/seal.ts'
 import type { Log } from '../../broker/common/log.ts'
 import type { NatsConnection } from '../../broker/rpc/connection.ts'
@@ -6,6 +7,7 @@ import type { RecordJournals } from '../../broker/state/books/record-journal.ts'
 import { Collection } from '../../broker/state/collection.ts'
 import type { Events } from '../../broker/state/events.ts'
 import { metadataCatalogs } from '../../subjects/metadata/catalogs.ts'
+import { metadataComparisons } from '../../subjects/metadata/comparisons.ts'
 import { metadataMigrations } from '../../subjects/metadata/migrations.ts'
 import { metadataRules } from '../../subjects/metadata/rules.ts'
 import type { StoreBounds } from '../drivers/contract/bounds.ts'
@@ -18,6 +20,7 @@ import { migrationHandlers } from './api/migration-handlers.ts'
 import { CatalogRecord } from './api/record.ts'
 import { ruleHandlers } from './api/rule-handlers.ts'
 import type { CatalogAnswer } from './catalogs/questions.ts'
+import { openComparisons } from './comparisons/open.ts'
 import { Ends } from './migrations/ends.ts'
 import { MetadataMigrationRecord, ObjectRecord, ProgressRecord, RuleRecord } from './migrations/record.ts'
 import type { RunDependencies } from './migrations/run.ts'
@@ -31,6 +34,8 @@ export interface MetadataNeeds {
   readonly events: Events
   /** Where catalogs may be, as filesystems. */
   readonly bounds: StoreBounds
+  /** Reports of comparisons. */
+  readonly reportsFolder: string
   readonly log: Log
 }
 
@@ -40,9 +45,9 @@ const workPatienceMs = 180_000
 /** Metadata of data lakes: catalogs, what is in them, and migrations from one to another. */
 export const metadataService = service({
   name: 'metadata',
-  contracts: { metadataCatalogs, metadataRules, metadataMigrations },
+  contracts: { metadataCatalogs, metadataRules, metadataMigrations, metadataComparisons },
   tasks: ['metadata.changes'],
-  start: async ({ connection, journals, events, sealer, bounds, log }: MetadataNeeds) => {
+  start: async ({ connection, journals, events, sealer, bounds, reportsFolder, log }: MetadataNeeds) => {
     const threads = new QuestionThreads<object, CatalogAnswer>({
       entry: new URL('./catalogs/catalog-thread.ts', import.meta.url),
       workerData: { bounds },
@@ -98,6 +103,19 @@ export const metadataService = service({
       version: 1,
     })
     const ends = new Ends(connection, catalogs, sealer)
+    const comparisons = await openComparisons({
+      connection,
+      journals,
+      events,
+      owners,
+      reportsFolder: join(reportsFolder, 'metadata'),
+      records,
+      rules,
+      objects,
+      ends,
+      work,
+      log,
+    })
     const runner = new Runner({ records, rules, objects, progress, ends, work, log })
     const ruleChanged = async (ruleName: string): Promise<void> => {
       for (const { migrationName, ruleNames } of await records.all())
@@ -109,10 +127,15 @@ export const metadataService = service({
         metadataCatalogs: catalogHandlers({ owners, catalogs, ask }),
         metadataRules: ruleHandlers({ owners, rules, records, ruleChanged }),
         metadataMigrations: migrationHandlers({ owners, catalogs, rules, records, objects, progress }),
+        metadataComparisons: comparisons.handlers,
       },
-      run: () => runner.start(),
+      run: async () => {
+        await runner.start()
+        await comparisons.start()
+      },
       halt: async () => {
         await runner.stop()
+        await comparisons.stop()
         workThreads.close()
         threads.close()
       },

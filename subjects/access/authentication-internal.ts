@@ -10,7 +10,10 @@ const session = strict({ token: Type.String({ maxLength: 1_000, description: 'Th
 export const authenticationInternal = internalResource('authentication', {
   basic: {
     summary: 'The session of whoever has this password',
-    input: strict(passwordFields),
+    input: strict({
+      ...passwordFields,
+      server: Type.Enum(['migrator', 'metadata'], { description: 'Whose users are meant' }),
+    }),
     output: session,
     errors: ['NOT_ALLOWED_IN_STATE'],
     http: [],

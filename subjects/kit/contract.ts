@@ -2,7 +2,7 @@ import type { Static, TObject, TSchema } from 'typebox'
 import type { CommonCode, ErrorCode, GantryError } from './errors.ts'
 import { agentSubject, eventSubject, ephemeralSubject, roots, serviceSubject } from './names.ts'
 
-/** How a contract appears over HTTP, on the server of the platform; others translate (`http-edge/migrator`). The input is `{...path, ...query, ...body, ...bind, ...bearer}`. */
+/** How a contract appears over HTTP, on the server of the platform; others translate (`http-edge/surface`). The input is `{...path, ...query, ...body, ...bind, ...bearer}`. */
 export interface HttpRoute {
   readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
   /** Path with `{field}` segments; each names a field of the input. */

@@ -38,19 +38,31 @@ export const files = {
   developmentProvider: 'development-provider.json',
 } as const
 
-/** The HTTP servers, by name: default port, documentation page, name of the properties file and of its address line. */
+/** The HTTP servers, by name: default port, documentation page, the properties file and its keys of address and port. */
 export const httpServers = {
   platform: {
     title: 'Gantry platform',
     port: 8080,
     docsPath: '/docs',
     propertiesFile: 'platform/application.properties',
+    addressKey: 'server.address',
+    portKey: 'server.port',
   },
   migrator: {
     title: 'Gantry migrator',
     port: 18080,
     docsPath: '/migrator-api.html',
     propertiesFile: 'migrator/application.properties',
+    addressKey: 'server.address',
+    portKey: 'server.port',
+  },
+  metadata: {
+    title: 'Gantry metadata',
+    port: 6780,
+    docsPath: '/docs',
+    propertiesFile: 'metadata/application.properties',
+    addressKey: 'fastify.server.host',
+    portKey: 'fastify.server.port',
   },
 } as const
 export type HttpServerName = keyof typeof httpServers
@@ -60,10 +72,6 @@ export const ofEachServer = <T>(value: (name: HttpServerName) => T): Record<Http
   Object.fromEntries(
     (Object.keys(httpServers) as HttpServerName[]).map((name) => [name, value(name)]),
   ) as Record<HttpServerName, T>
-
-/** Keys of a server's properties file. */
-export const serverAddressKey = 'server.address'
-export const serverPortKey = 'server.port'
 
 /** Everything listens here until the configuration says otherwise. */
 export const loopback = '127.0.0.1'

@@ -5,7 +5,7 @@ import { Count, list, model, Name, Nothing, page, strict, Text, Timestamp, Uuid 
 import { catalogId } from './catalogs.ts'
 import { ruleName } from './rules.ts'
 
-const migrationName = Name('Name of the migration')
+export const migrationName = Name('Name of the migration')
 const byName = strict({ migrationName })
 
 /**

@@ -24,6 +24,7 @@ const spared = {
   platform: ['unsupported_method'],
   // Takes what can be understood, whatever its document says of the form; a store that does not answer is a 500.
   migrator: ['unsupported_method', 'negative_data_rejection', 'not_a_server_error'],
+  metadata: ['unsupported_method', 'negative_data_rejection'],
 } as const
 
 const folder = mkdtempSync(join(tmpdir(), 'gantry-schemathesis-'))
@@ -46,7 +47,7 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true })
 })
 
-describe.each(['platform', 'migrator'] as const)('the OpenAPI document of the %s', (server) => {
+describe.each(['platform', 'migrator', 'metadata'] as const)('the OpenAPI document of the %s', (server) => {
   schemathesisTest(
     `says what the server does: schemathesis finds nothing in ${seconds} s (GANTRY_SCHEMATHESIS_SECONDS, GANTRY_SCHEMATHESIS_SEED=${seed})`,
     async (python) => {

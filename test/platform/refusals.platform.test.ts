@@ -1,3 +1,5 @@
+import { appendFileSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
 import { wsconnect } from '@nats-io/nats-core'
 import { hash } from 'bcryptjs'
 import { SignJWT } from 'jose'
@@ -13,11 +15,11 @@ import { keys } from '../../subjects/access/keys.ts'
 import { type HttpServerName, httpServers, inboxPrefix, roots } from '../../subjects/kit/names.ts'
 import { connectInside, createKey, everything, issueInside, overAlready } from '../support/keys.ts'
 import { authenticate, basicHeader, startGuarded } from '../support/passwords.ts'
-import type { TestPlatform } from '../support/platform.ts'
+import { createHome, type TestPlatform } from '../support/platform.ts'
 
 /**
  * Every contract × every wrong way to present a token × every way in: refused, and no handler hears of it. Contracts that
- * come are in it by themselves. The migrator has access control, so its routes refuse as well.
+ * come are in it by themselves. The migrator and the metadata service have access control, so their routes refuse as well.
  */
 
 let platform: TestPlatform
@@ -32,12 +34,15 @@ const nothing = { pub: { allow: [] }, sub: { allow: [] } }
 const [userName, password] = ['ann', 'of ann']
 
 beforeAll(async () => {
-  platform = await startGuarded({
+  const home = await createHome()
+  appendFileSync(join(home, httpServers.metadata.propertiesFile), 'fastify.security.enabled=true\n')
+  const properties = {
     type: 'basic',
     'basic.user': userName,
     'basic.role': 'none-of-that-name',
     'basic.password': `{bcrypt}${await hash(password, 4)}`,
-  })
+  }
+  platform = await startGuarded(properties, { home })
   inside = (await connectInside(platform)).connection
   const { location, keyId, secret } = parseToken(platform.operatorToken)!
   const expired = await issueInside(platform, { expires: overAlready() })
@@ -72,6 +77,7 @@ beforeAll(async () => {
 afterAll(async () => {
   await inside.close()
   await platform[Symbol.asyncDispose]()
+  rmSync(platform.home, { recursive: true, force: true })
 })
 
 /** Nothing was heard by the time that a request which is allowed is. */
@@ -135,6 +141,9 @@ const table = (Object.keys(httpServers) as HttpServerName[]).flatMap((server) =>
   })),
 )
 
+/** The metadata service has routes of several contracts, and has to know which one is asked. */
+const bodyFor = (server: HttpServerName) => (server === 'metadata' ? { agentType: 'HIVE' } : {})
+
 /** Of a server, those that ask who is calling. */
 const closedRoutes = (server: HttpServerName) =>
   servers
@@ -150,7 +159,7 @@ describe.each(table)('REST of the $server, $name', ({ server, status, headers })
     const answers = await Promise.all(
       routes.map(async ([name, { method, path }]): Promise<[string, number]> => {
         const url = path.replaceAll(/\{\w+\}/g, 'k1')
-        const body = method === 'GET' || method === 'DELETE' ? {} : { body: {} }
+        const body = method === 'GET' || method === 'DELETE' ? {} : { body: bodyFor(server) }
         const answer = await platform.rest(server, method, url, { headers: headers(), ...body })
         return [name, answer.status]
       }),

@@ -1,10 +1,20 @@
 import { afterAll, beforeAll, expect } from 'vitest'
 import {
   type Catalog,
+  type CatalogChange,
   type CatalogWriter,
   partitionsAtOnce,
 } from '../../services/metadata/catalogs/contract/catalog.ts'
-import type { Database, Parameters, Partition, Storage, Table } from '../../subjects/metadata/objects.ts'
+import type {
+  CatalogFunction,
+  Constraints,
+  Database,
+  Parameters,
+  Partition,
+  Storage,
+  Table,
+  TableStatistics,
+} from '../../subjects/metadata/objects.ts'
 import { testUnless } from './unless.ts'
 
 /** A kind of catalog that is tested, and what it can hold: without a word for it, all. */
@@ -28,6 +38,11 @@ export interface CatalogSubject {
   /** Whether managed tables are such beside external ones. */
   readonly managed: boolean
   readonly partitions: boolean
+  readonly functions: boolean
+  readonly constraints: boolean
+  readonly statistics: boolean
+  /** Whether it keeps account of what has changed. */
+  readonly feed: boolean
   /** Whether it can be told to take a table whose rows are changed in transactions. */
   readonly transactional?: boolean
 }
@@ -318,6 +333,188 @@ export function testCatalog(subject: CatalogSubject): void {
       },
       manyPartitionsMs,
     )
+
+  if (subject.functions)
+    theTest('functions are made, changed and dropped', async () => {
+      await createDatabase('conf_functions')
+      const made: CatalogFunction = {
+        database: 'conf_functions',
+        name: 'area',
+        className: 'com.example.Area',
+        owner: ada,
+        resources: [
+          { type: 'jar', uri: 'hdfs://store/udf/area.jar' },
+          { type: 'file', uri: 'hdfs://store/udf/area.txt' },
+        ],
+      }
+      const now = async () =>
+        (await catalog.functions!.list('conf_functions', never)).map(({ createdMs: _, ...one }) => one)
+      expect(await now()).toEqual([])
+      await writer.functions!.create(made, never)
+      await writer.functions!.create({ ...made, name: 'another', resources: [] }, never)
+      await expectChanged(writer.functions!.create(made, never))
+      expect(await now()).toEqual([{ ...made, name: 'another', resources: [] }, made])
+      for (const altered of [
+        { ...made, className: 'com.example.Surface' },
+        { ...made, resources: made.resources.slice(1) },
+      ]) {
+        await writer.functions!.alter(altered, never)
+        expect(await now()).toContainEqual(altered)
+      }
+      for (const name of ['area', 'another']) await writer.functions!.drop('conf_functions', name, never)
+      expect(await now()).toEqual([])
+      await expectChanged(writer.functions!.alter(made, never))
+      await expectChanged(writer.functions!.drop('conf_functions', 'area', never))
+      await expect(catalog.functions!.list('conf_nowhere', never)).rejects.toMatchObject({ failure: 'gone' })
+      await writer.dropDatabase('conf_functions', never)
+    })
+
+  if (subject.constraints)
+    theTest('constraints are added and dropped', async () => {
+      await createDatabase('conf_constraints')
+      const columns = [column('id', 'bigint'), column('part', 'int'), column('name')]
+      const parent = await createTable('conf_constraints', 'parent', { columns })
+      const child = await createTable('conf_constraints', 'child', { columns })
+      const none: Constraints = { foreignKeys: [], unique: [], notNull: [], defaults: [], checks: [] }
+      expect(await catalog.constraints!.of(child, never)).toEqual(none)
+      const trust = { enabled: false, validated: false, rely: true }
+      const key = { ...none, primaryKey: { ...trust, name: 'pk_parent', columns: ['part', 'id'] } }
+      await writer.constraints!.add(parent, key, never)
+      expect(await catalog.constraints!.of(parent, never)).toEqual(key)
+      const made: Constraints = {
+        foreignKeys: [
+          {
+            ...trust,
+            name: 'fk_child',
+            columns: ['part', 'id'],
+            references: {
+              database: 'conf_constraints',
+              table: 'parent',
+              columns: ['part', 'id'],
+              primaryKey: 'pk_parent',
+            },
+          },
+        ],
+        unique: [{ ...trust, name: 'uk_child', columns: ['name', 'id'] }],
+        notNull: [{ ...trust, enabled: true, name: 'nn_child', column: 'name' }],
+        defaults: [{ ...trust, enabled: true, name: 'dc_child', column: 'part', value: '7' }],
+        checks: [{ ...trust, enabled: true, name: 'cc_child', column: 'id', expression: 'id > 0' }],
+      }
+      await writer.constraints!.add(child, made, never)
+      expect(await catalog.constraints!.of(child, never)).toEqual(made)
+      for (const name of ['fk_child', 'uk_child', 'nn_child', 'dc_child', 'cc_child'])
+        await writer.constraints!.drop(child, name, never)
+      expect(await catalog.constraints!.of(child, never)).toEqual(none)
+      await expectChanged(writer.constraints!.drop(child, 'uk_child', never))
+      const nothing = { ...child, name: 'nothing' }
+      await expect(catalog.constraints!.of(nothing, never)).rejects.toMatchObject({ failure: 'gone' })
+      await expectChanged(writer.constraints!.add(nothing, made, never))
+    })
+
+  if (subject.statistics)
+    theTest('statistics of columns of all types are put and told', async () => {
+      await createDatabase('conf_statistics')
+      const counts = { numNulls: '3', numDVs: '12' }
+      const columns: TableStatistics['columns'] = [
+        {
+          column: 'a',
+          type: 'boolean',
+          statistics: { kind: 'boolean', numTrues: '1', numFalses: '2', numNulls: '3' },
+        },
+        // More than a number holds exactly.
+        {
+          column: 'b',
+          type: 'bigint',
+          statistics: {
+            kind: 'long',
+            lowValue: '-9223372036854775808',
+            highValue: '9007199254740993',
+            ...counts,
+          },
+        },
+        {
+          column: 'c',
+          type: 'double',
+          statistics: { kind: 'double', lowValue: '-0.5', highValue: '1e+300', ...counts },
+        },
+        {
+          column: 'd',
+          type: 'string',
+          statistics: { kind: 'string', maxColLen: '10', avgColLen: '4.5', ...counts },
+        },
+        {
+          column: 'e',
+          type: 'binary',
+          statistics: { kind: 'binary', maxColLen: '10', avgColLen: '4.5', numNulls: '0' },
+        },
+        {
+          column: 'f',
+          type: 'decimal(20,2)',
+          statistics: { kind: 'decimal', lowValue: '-128.00', highValue: '12345678901234567.89', ...counts },
+        },
+        {
+          column: 'g',
+          type: 'date',
+          statistics: { kind: 'date', lowValue: '-1', highValue: '20000', ...counts },
+        },
+      ]
+      const table = await createTable('conf_statistics', 'counted', {
+        columns: columns.map(({ column: name, type }) => ({ name, type })),
+      })
+      expect(await catalog.statistics!.ofTable(table, never)).toBeUndefined()
+      await writer.statistics!.put(table, { columns }, never)
+      const told = (await catalog.statistics!.ofTable(table, never))!.columns
+      expect(told.toSorted((one, other) => (one.column < other.column ? -1 : 1))).toMatchObject(columns)
+      const nothing = { ...table, name: 'nothing' }
+      await expectChanged(writer.statistics!.put(nothing, { columns }, never))
+      await expect(catalog.statistics!.ofTable(nothing, never)).rejects.toMatchObject({ failure: 'gone' })
+      expect(await tableNow(table)).toEqual(table)
+    })
+
+  if (subject.feed)
+    theTest('what changes is told in order, and not what was before', async () => {
+      await createDatabase('conf_before')
+      const feed = catalog.feed!
+      const begin = (await feed.position(never))!
+      await createDatabase('conf_feed')
+      const partitionKeys = [column('place'), column('number', 'int')]
+      const table = await createTable('conf_feed', 'events', { partitionKeys })
+      const partition = (number: string): Partition => ({
+        values: ['a/b', number],
+        columns: table.columns,
+        storage: plainStorage(`${table.storage.location}/${number}`),
+        parameters: {},
+      })
+      await writer.addPartitions(table, [partition('1'), partition('2')], never)
+      await writer.dropPartitions(table, ['place=a%2Fb/number=2'], never)
+      await writer.dropTable(table, never)
+      await writer.dropDatabase('conf_feed', never)
+      const all = await feed.changes(begin, 1_000, never)
+      expect(all.behind).toBe(0)
+      expect(all.changes.map(({ atMs: _, ...change }) => change)).toEqual([
+        { database: 'conf_feed' },
+        { database: 'conf_feed', table: 'events' },
+        {
+          database: 'conf_feed',
+          table: 'events',
+          partitions: ['place=a%2Fb/number=1', 'place=a%2Fb/number=2'],
+        },
+        { database: 'conf_feed', table: 'events', partitions: ['place=a%2Fb/number=2'] },
+        { database: 'conf_feed', table: 'events' },
+        { database: 'conf_feed' },
+      ])
+      for (const { atMs } of all.changes) expect(Math.abs(Date.now() - atMs)).toBeLessThan(300_000)
+      const steps: CatalogChange[] = []
+      let position = begin
+      for (let behind = 1; behind > 0;) {
+        const step = await feed.changes(position, 2, never)
+        steps.push(...step.changes)
+        ;({ position, behind } = step)
+      }
+      expect(steps).toEqual(all.changes)
+      expect(await feed.changes(position, 10, never)).toEqual({ changes: [], position, behind: 0 })
+      expect(await feed.position(never)).toBe(position)
+    })
 }
 
 type ArgumentsOf<F extends (...values: never[]) => unknown> = F extends (...values: infer A) => unknown

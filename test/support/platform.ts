@@ -52,9 +52,10 @@ export async function createHome(
     JSON.stringify({ max_mem: '64MiB', max_file: '1GiB', ...ports, ...messaging }),
   )
   for (const name of Object.keys(httpServers) as HttpServerName[]) {
-    const path = join(home, httpServers[name].propertiesFile)
+    const { propertiesFile, addressKey, portKey } = httpServers[name]
+    const path = join(home, propertiesFile)
     mkdirSync(join(path, '..'), { recursive: true })
-    writeFileSync(path, `server.address=${loopback}\nserver.port=${await freePort()}\n`)
+    writeFileSync(path, `${addressKey}=${loopback}\n${portKey}=${await freePort()}\n`)
   }
   return home
 }

@@ -2,7 +2,8 @@ import { Type } from 'typebox'
 import { bandwidth, bandwidthUnits } from '../../../subjects/migrations/bandwidth.ts'
 import { fieldsOf } from '../../../subjects/kit/json-schema.ts'
 import { WireRefusal } from '../errors.ts'
-import { type Fields, operation, type Wire } from '../operation.ts'
+import { operation } from '../operation.ts'
+import type { Fields, Wire } from '../../surface/operation.ts'
 
 const path = '/bandwidthPolicies/application'
 /** The surface has one limit, of all that is moved. */

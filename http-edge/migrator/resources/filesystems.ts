@@ -11,7 +11,8 @@ import {
 import { type FilesystemKind, filesystemKinds } from '../../../subjects/filesystems/kinds.ts'
 import { AdditionalProperties, model, Text } from '../../../subjects/kit/schemas.ts'
 import { WireRefusal } from '../errors.ts'
-import { type Operation, operation, type Warn, type Wire } from '../operation.ts'
+import { type MigratorOperation, operation } from '../operation.ts'
+import type { Warn, Wire } from '../../surface/operation.ts'
 
 /** Sources and targets have the same operations, and a field each that the other has not. */
 const roles = [
@@ -120,7 +121,7 @@ function changing(contract: Contract, kind: FilesystemKind, own: string) {
   }
 }
 
-const ofRole = ({ role, collection, own, others }: (typeof roles)[number]): Operation[] => {
+const ofRole = ({ role, collection, own, others }: (typeof roles)[number]): MigratorOperation[] => {
   const bind = { role }
   const one = `${collection}/{fileSystemId}`
   return [
@@ -143,7 +144,7 @@ const ofRole = ({ role, collection, own, others }: (typeof roles)[number]): Oper
     }),
     ...kinds.flatMap((kind) => {
       const at = `${collection}/${filesystemKinds[kind].path}`
-      const verbs: readonly Pick<Operation, 'calls' | 'method' | 'status'>[] = [
+      const verbs: readonly Pick<MigratorOperation, 'calls' | 'method' | 'status'>[] = [
         { calls: filesystems[`create-${kind}`], method: 'POST', status: 201 },
         { calls: filesystems[`update-${kind}`], method: 'PATCH', status: 200 },
       ]

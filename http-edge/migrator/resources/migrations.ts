@@ -3,7 +3,8 @@ import { fieldsOf } from '../../../subjects/kit/json-schema.ts'
 import { list, model } from '../../../subjects/kit/schemas.ts'
 import { migrations } from '../../../subjects/migrations/migrations.ts'
 import { maxPendingRegions, Migration } from '../../../subjects/migrations/model/model.ts'
-import { type Operation, operation, type Warn, type Wire } from '../operation.ts'
+import { type MigratorOperation, operation } from '../operation.ts'
+import type { Warn, Wire } from '../../surface/operation.ts'
 import { ActionPolicyField, ActionPolicyView, policyOf, wirePolicyOf } from '../policies.ts'
 
 const errors = {
@@ -44,10 +45,10 @@ const command = (
   [method, path]: readonly [HttpRoute['method'], string],
   own: {
     readonly query?: readonly string[]
-    readonly errors?: Operation['errors']
+    readonly errors?: MigratorOperation['errors']
     readonly request?: typeof request
   } = {},
-): Operation =>
+): MigratorOperation =>
   operation(calls, method, path, {
     errors,
     ...(Object.hasOwn(fieldsOf(calls.input), 'actionPolicy') ? { fields } : {}),

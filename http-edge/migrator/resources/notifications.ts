@@ -9,7 +9,8 @@ import {
   notificationTypes,
 } from '../../../subjects/observability/notifications.ts'
 import { WireRefusal } from '../errors.ts'
-import { type Fields, operation, type Wire } from '../operation.ts'
+import { operation } from '../operation.ts'
+import type { Fields, Wire } from '../../surface/operation.ts'
 
 const errors = { NOT_FOUND: { errorCode: 'NOTIFICATION_NOT_FOUND' } } as const
 

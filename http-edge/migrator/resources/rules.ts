@@ -1,5 +1,5 @@
 import type { Contract } from '../../../subjects/kit/contract.ts'
-import { type Operation, operation } from '../operation.ts'
+import { type MigratorOperation, operation } from '../operation.ts'
 import { exclusions } from '../../../subjects/rules/exclusions.ts'
 import { inclusions } from '../../../subjects/rules/inclusions.ts'
 
@@ -17,7 +17,7 @@ const types = {
 } as const
 
 /** Exclusions are of the surface; inclusions have the same operations. */
-const ofRules = (path: string, rules: typeof exclusions | typeof inclusions): Operation[] => {
+const ofRules = (path: string, rules: typeof exclusions | typeof inclusions): MigratorOperation[] => {
   const own = `/migrations/{migrationId}${path}`
   const making = { status: 201, errors } as const
   return [
@@ -39,7 +39,7 @@ const ofRules = (path: string, rules: typeof exclusions | typeof inclusions): Op
   ]
 }
 
-const ofScope = (scope: string, path: string): Operation =>
+const ofScope = (scope: string, path: string): MigratorOperation =>
   operation(exclusions.list, 'GET', path, { bind: { scope } })
 
 export const ruleOperations = [

@@ -8,7 +8,8 @@ import {
   verificationReportNames,
 } from '../../../subjects/migrations/model/verification-terms.ts'
 import { Verification, verifications } from '../../../subjects/migrations/verifications.ts'
-import { operation, type Wire } from '../operation.ts'
+import { operation } from '../operation.ts'
+import type { Wire } from '../../surface/operation.ts'
 
 const errors = { NOT_FOUND: { errorCode: 'VERIFICATION_NOT_FOUND' } } as const
 const path = '/verifications/{verificationId}'

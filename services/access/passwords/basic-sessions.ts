@@ -17,16 +17,20 @@ export const sessionMs = 3_600_000
 const maxSessions = 1_000
 
 interface Open {
-  readonly groups: string
+  /** What decides on the roles. */
+  readonly standing: string
   readonly session: Promise<Session>
   readonly untilMs: number
 }
+
+/** The one of one source is not that of another. */
+const nameOf = ({ source, subject }: Person): string => `${source}:${subject}`
 
 /** Sessions of people who send their password with each request: one each, instead of one for each request. */
 export class BasicSessions {
   readonly #options: BasicSessionOptions
   readonly #now: () => number
-  /** By subject. */
+  /** By source and subject. */
   readonly #open = new LRUCache<string, Open>({ max: maxSessions })
 
   /** @param now milliseconds of a clock that only goes forward */
@@ -35,19 +39,19 @@ export class BasicSessions {
     this.#now = now
   }
 
-  /** The API token of the person's session; of another one when its groups have changed, or it was revoked. */
+  /** The API token of the person's session; of another one when its groups or roles have changed, or it was revoked. */
   async tokenFor(person: Person): Promise<string> {
-    const groups = JSON.stringify(person.groups.toSorted())
-    const open = this.#open.get(person.subject)
-    if (open === undefined) return (await this.#start(person, groups)).token
-    const isCurrent = open.groups === groups && open.untilMs > this.#now()
+    const standing = JSON.stringify([person.groups.toSorted(), person.roles ?? []])
+    const open = this.#open.get(nameOf(person))
+    if (open === undefined) return (await this.#start(person, standing)).token
+    const isCurrent = open.standing === standing && open.untilMs > this.#now()
     const before = await open.session
     const stored = await this.#options.keys.get(before.key.id)
     const isValid = stored !== undefined && whyInvalid(stored) === undefined
     if (isCurrent && isValid) return before.token
     // Of several who find this out at once, the first begins another.
-    if (this.#open.get(person.subject) !== open) return this.tokenFor(person)
-    const next = await this.#start(person, groups)
+    if (this.#open.get(nameOf(person)) !== open) return this.tokenFor(person)
+    const next = await this.#start(person, standing)
     // What is not allowed any more must not live on in a connection; what still is may finish.
     if (isValid && excessOf(next.key.capabilities, before.key.capabilities) !== undefined) {
       await this.#end(before.key.id)
@@ -55,14 +59,14 @@ export class BasicSessions {
     return next.token
   }
 
-  async #start(person: Person, groups: string): Promise<Session> {
+  async #start(person: Person, standing: string): Promise<Session> {
     const session = this.#options.signIn(person)
-    const open = { groups, session, untilMs: this.#now() + sessionMs }
-    this.#open.set(person.subject, open)
+    const open = { standing, session, untilMs: this.#now() + sessionMs }
+    this.#open.set(nameOf(person), open)
     try {
       return await session
     } catch (error) {
-      if (this.#open.get(person.subject) === open) this.#open.delete(person.subject)
+      if (this.#open.get(nameOf(person)) === open) this.#open.delete(nameOf(person))
       throw error
     }
   }

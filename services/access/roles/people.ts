@@ -13,7 +13,7 @@ import { union } from '../permissions.ts'
 import { type AccessState, readSettings } from '../state.ts'
 
 /** Who vouches for a person. The names of one must not be taken for those of another: all but the first are prefixes. */
-const sources = ['oidc', 'basic', 'ldap', 'local'] as const
+const sources = ['oidc', 'basic', 'ldap', 'local', 'metadata'] as const
 
 /** Somebody for whom a source has vouched. */
 export interface Person {

@@ -1,5 +1,7 @@
 import { concurrently } from '../../../broker/common/concurrently.ts'
 import type { Collection } from '../../../broker/state/collection.ts'
+import { maxTextLength } from '../../../subjects/kit/schemas.ts'
+import { shortened } from '../../../subjects/kit/shortened.ts'
 import type { Failure, Known, ObjectId, Outcome } from './work/objects.ts'
 import { keyOf } from './work/objects.ts'
 import { type Figures, noFigures, objectKey, type ObjectRecord } from './record.ts'
@@ -140,17 +142,23 @@ function recordOf(
       const { settled, note } = outcome
       return note === undefined
         ? { ...common, ...settled, state: 'arrived' }
-        : { ...common, ...settled, state: 'failed', ...note }
+        : { ...common, ...settled, state: 'failed', ...fitting(note) }
     }
     case 'failed':
     case 'held':
-      return { ...common, ...kept, state: outcome.result, ...outcome.failure }
+      return { ...common, ...kept, state: outcome.result, ...fitting(outcome.failure) }
     case 'conflict':
       return { ...common, ...kept, state: 'conflict', message: outcome.message }
     case 'waiting':
       return { ...common, ...kept, state: 'waiting', message: outcome.message, sinceMs }
   }
 }
+
+/** What others say may be longer than what is stored of it. */
+const fitting = ({ failureClass, message }: Failure): Failure => ({
+  failureClass,
+  message: shortened(message, maxTextLength),
+})
 
 /** Whether they differ in nothing but when that was found out. */
 const isSame = ({ time: _one, ...one }: ObjectRecord, { time: _other, ...other }: ObjectRecord): boolean =>

@@ -25,13 +25,13 @@ import {
   type ProgressRecord,
   type RuleRecord,
 } from './record.ts'
-import { Scope } from './scope.ts'
+import { type Scope, scopeOf } from './scope.ts'
 import { happened } from './transition.ts'
 import { keyOf, type ObjectId, type Outcome } from './work/objects.ts'
 import type { MetadataWork, TableWork, WorkKind, WorkSides } from './work/questions.ts'
 
 /** Tables that are handed to a thread at once: it tells of all of them when it is done, or some seconds are over. */
-const tablesAtOnce = 100
+export const tablesAtOnce = 100
 /** Threads that work for one migration at once, each with a connection of its own to both catalogs. */
 const threadsOfMigration = 4
 /** What failed for a reason that may pass is tried again after this. */
@@ -42,6 +42,12 @@ const maxAttempts = 5
 
 /** Errors that do not pass by themselves, as of a catalog that is gone. */
 const unrecoverable: readonly ErrorCode[] = ['INVALID_INPUT', 'NOT_ACCEPTED', 'NOT_FOUND', 'UNSUPPORTED']
+
+/** Asks a thread about both catalogs of a migration. */
+export type Asked = <K extends WorkKind>(
+  kind: K,
+  asked: MetadataWork[K]['asked'],
+) => Promise<MetadataWork[K]['answer']>
 
 export interface RunDependencies {
   readonly records: Collection<typeof MetadataMigrationRecord>
@@ -118,17 +124,12 @@ export class Run {
       this.#book = await ObjectBook.open(objects, this.#internalId)
       this.#inHand = new Set(record.inHand)
     }
-    const scope = new Scope(await this.#rulesOf(record))
+    const scope = await scopeOf(this.#dependencies.rules, record)
     const sides = await ends.sidesOf(record)
     if (record.done < record.wanted) await this.#compare(record, scope, sides)
     else if (record.once) return this.#retryOrEnd(record, scope, sides)
     else await this.#follow(record, scope, sides)
     return true
-  }
-
-  async #rulesOf({ ruleNames }: MetadataMigrationRecord): Promise<RuleRecord[]> {
-    const rules = await Promise.all(ruleNames.map((name) => this.#dependencies.rules.get(name)))
-    return rules.filter((rule) => rule !== undefined)
   }
 
   /** Brings everything that the rules match, and drops what is gone at the source. */
@@ -146,7 +147,7 @@ export class Run {
       if (found === 'failed') unknown.add(database)
       if (found !== 'there') continue
       await this.#bringFunctions(sides, database, seen)
-      const { tables = [] } = await this.#ask('tables', sides, { database })
+      const { tables = [] } = await this.#ask('tables', sides, { database, side: 'source' })
       const wanted = tables.filter(({ name }) => scope.hasTable(database, name))
       const isView = ({ type }: { readonly type: string }) => type.includes('VIEW')
       const worksOf = (some: typeof wanted) => some.map(({ name }) => this.#tableWork(database, name))

@@ -1,5 +1,7 @@
+import type { Collection } from '../../../broker/state/collection.ts'
 import { matching } from '../catalogs/name-pattern.ts'
 import type { MetadataRule } from '../../../subjects/metadata/rules.ts'
+import type { MetadataMigrationRecord, RuleRecord } from './record.ts'
 
 /** What a migration is about: all that one of its rules matches. */
 export class Scope {
@@ -27,4 +29,13 @@ export class Scope {
   has({ kind, database, name = '' }: { kind: string; database: string; name?: string }): boolean {
     return kind === 'table' || kind === 'view' ? this.hasTable(database, name) : this.hasDatabase(database)
   }
+}
+
+/** What a migration is about, by its rules as they are now. */
+export async function scopeOf(
+  rules: Pick<Collection<typeof RuleRecord>, 'get'>,
+  { ruleNames }: MetadataMigrationRecord,
+): Promise<Scope> {
+  const its = await Promise.all(ruleNames.map((name) => rules.get(name)))
+  return new Scope(its.filter((rule) => rule !== undefined))
 }

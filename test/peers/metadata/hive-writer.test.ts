@@ -29,5 +29,11 @@ for (const release of Object.keys(metastoreReleases) as MetastoreRelease[]) {
     views: ['VIRTUAL_VIEW', 'MATERIALIZED_VIEW'],
     managed: true,
     partitions: true,
+    functions: true,
+    constraints: true,
+    statistics: true,
+    // What writes the log of 4.0.1 cannot be had.
+    feed: release === '3.1.3',
+    transactional: true,
   })
 }

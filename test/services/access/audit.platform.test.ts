@@ -53,6 +53,7 @@ beforeAll(async () => {
       defaultRole: undefined,
     },
     security: { type: 'off' },
+    metadataUser: () => undefined,
     signInConfig: { home: broker.home, oidc: neverAsked, host: '127.0.0.1', publicUrl: location().http },
     trail,
     metrics: new MetricRegistry(),

@@ -23,10 +23,11 @@ export function changesIn(event: Event): CatalogChange[] {
   const table = { ...at, table: tableName.toLowerCase() }
   switch (eventType) {
     case 'ALTER_TABLE': {
-      const after = renamed(messageOf(event))
+      // A table that was renamed is told by the name that it has then.
+      const before = namesBefore(messageOf(event))
       const isRenamed =
-        after !== undefined && (after.database !== table.database || after.table !== table.table)
-      return isRenamed ? [table, { ...table, ...after }] : [table]
+        before !== undefined && (before.database !== table.database || before.table !== table.table)
+      return isRenamed ? [{ ...table, ...before }, table] : [table]
     }
     case 'ADD_PARTITION':
     case 'DROP_PARTITION':
@@ -56,16 +57,10 @@ const toldIn = (text: unknown): Told | undefined => {
   return typeof parsed === 'object' && parsed !== null ? (parsed as Told) : undefined
 }
 
-/** Names of a table after a change, in Thrift's JSON: fields by their numbers, each with its type. */
-function renamed(message: Told | undefined): { database: string; table: string } | undefined {
-  try {
-    const after = toldIn(message?.['tableObjAfterJson'])
-    const [table, database] = ['1', '2'].map((id) => (after?.[id] as Told | undefined)?.['str'])
-    if (typeof table !== 'string' || typeof database !== 'string') return undefined
-    return { database: database.toLowerCase(), table: table.toLowerCase() }
-  } catch {
-    return undefined
-  }
+function namesBefore(message: Told | undefined): { database: string; table: string } | undefined {
+  const { db, table } = message ?? {}
+  if (typeof db !== 'string' || typeof table !== 'string') return undefined
+  return { database: db.toLowerCase(), table: table.toLowerCase() }
 }
 
 function partitionsIn(eventType: string, message: Told | undefined): string[] | undefined {
@@ -95,6 +90,7 @@ function nameOf(told: unknown): string | undefined {
 /** The name that a partition has after a change, where that has given it other values. */
 function movedTo(message: Told | undefined, before: unknown): (string | undefined)[] {
   try {
+    // In Thrift's JSON: fields by their numbers, each with its type.
     const after = toldIn(message?.['partitionObjAfterJson'])
     const told = (after?.['1'] as Told | undefined)?.['lst']
     if (!Array.isArray(told) || typeof before !== 'object' || before === null) return []

@@ -5,11 +5,14 @@ import { StoreError } from '../../../drivers/contract/store-error.ts'
 import { requireAddresses, StoreAddress } from '../../../drivers/http/store-address.ts'
 import type { Catalog, CatalogFeed, CatalogWriter, TableName } from '../contract/catalog.ts'
 import type { Database, Partition, Table, TableSummary } from '../../../../subjects/metadata/objects.ts'
+import { HiveConstraints } from './constraints.ts'
 import { HiveFeed } from './feed.ts'
+import { HiveFunctions } from './functions.ts'
 import { methods } from './idl.ts'
-import { Metastore, type MetastoreAddress } from './metastore.ts'
+import { Metastore, type MetastoreAddress, sorted, unlessGone } from './metastore.ts'
 import { byCodePoints } from '../order.ts'
 import { databaseOf, partitionOf, tableOf } from './objects.ts'
+import { HiveStatistics } from './statistics.ts'
 import { hiveTable } from './tables.ts'
 import { HiveWriter } from './writer.ts'
 
@@ -30,6 +33,9 @@ export class HiveCatalog implements Catalog {
   readonly place: string
   readonly #addresses: readonly MetastoreAddress[]
   readonly #metastore: Metastore
+  readonly functions: HiveFunctions
+  readonly constraints: HiveConstraints
+  readonly statistics: HiveStatistics
   readonly feed: CatalogFeed
   readonly writer: CatalogWriter
 
@@ -48,7 +54,10 @@ export class HiveCatalog implements Catalog {
     const limits = { connectTimeoutMs, callTimeoutMs, maxReplyBytes }
     this.#metastore = new Metastore(this.#addresses, user, limits, this.place)
     this.feed = new HiveFeed(this.#metastore)
-    this.writer = new HiveWriter(this.#metastore)
+    this.functions = new HiveFunctions(this.#metastore)
+    this.constraints = new HiveConstraints(this.#metastore)
+    this.statistics = new HiveStatistics(this.#metastore)
+    this.writer = new HiveWriter(this.#metastore, this.functions, this.constraints, this.statistics)
   }
 
   requirePlace(): void {
@@ -136,14 +145,3 @@ export class HiveCatalog implements Catalog {
     this.#metastore.close()
   }
 }
-
-async function unlessGone<T>(asked: Promise<T>): Promise<T | undefined> {
-  try {
-    return await asked
-  } catch (error) {
-    if (error instanceof StoreError && error.failure === 'gone') return undefined
-    throw error
-  }
-}
-
-const sorted = (names: readonly string[]): string[] => names.toSorted(byCodePoints)

@@ -1,4 +1,4 @@
-import { list, map, method, set, struct } from '../../thrift/types.ts'
+import { list, map, method, set, struct, type ThriftType } from '../../thrift/types.ts'
 
 /*
  * What is used of the metastore's interface, from release 2.3 to 4.0: structs and functions with the numbers that its
@@ -161,6 +161,77 @@ export const Function = struct({
   createTime: [6, 'i32'],
   functionType: [7, 'i32'],
   resourceUris: [8, list(struct({ resourceType: [1, 'i32'], uri: [2, 'string'] }))],
+})
+
+const Decimal = struct({ unscaled: [1, 'binary'], scale: [3, 'i16'] })
+const Day = struct({ daysSinceEpoch: [1, 'i64'] })
+const Second = struct({ secondsSinceEpoch: [1, 'i64'] })
+
+/** Of types that have an order. */
+const ordered = <const T extends ThriftType>(value: T) =>
+  struct({
+    lowValue: [1, value],
+    highValue: [2, value],
+    numNulls: [3, 'i64'],
+    numDVs: [4, 'i64'],
+    bitVectors: [5, 'binary'],
+  })
+
+/** One of them. */
+export const ColumnStatisticsData = struct({
+  boolean: [
+    1,
+    struct({
+      numTrues: [1, 'i64'],
+      numFalses: [2, 'i64'],
+      numNulls: [3, 'i64'],
+      bitVectors: [4, 'binary'],
+    }),
+  ],
+  long: [2, ordered('i64')],
+  double: [3, ordered('double')],
+  string: [
+    4,
+    struct({
+      maxColLen: [1, 'i64'],
+      avgColLen: [2, 'double'],
+      numNulls: [3, 'i64'],
+      numDVs: [4, 'i64'],
+      bitVectors: [5, 'binary'],
+    }),
+  ],
+  binary: [
+    5,
+    struct({
+      maxColLen: [1, 'i64'],
+      avgColLen: [2, 'double'],
+      numNulls: [3, 'i64'],
+      bitVectors: [4, 'binary'],
+    }),
+  ],
+  decimal: [6, ordered(Decimal)],
+  date: [7, ordered(Day)],
+  timestamp: [8, ordered(Second)],
+})
+
+const ColumnStatisticsObj = struct({
+  colName: [1, 'string'],
+  colType: [2, 'string'],
+  statsData: [3, ColumnStatisticsData],
+})
+
+const ColumnStatistics = struct({
+  statsDesc: [
+    1,
+    struct({
+      isTblLevel: [1, 'bool'],
+      dbName: [2, 'string'],
+      tableName: [3, 'string'],
+      catName: [6, 'string'],
+    }),
+  ],
+  statsObj: [2, list(ColumnStatisticsObj)],
+  engine: [4, 'string'],
 })
 
 export const SQLPrimaryKey = struct({
@@ -437,6 +508,28 @@ export const methods = {
     { request: [1, struct({ constraints: [1, list(SQLExpressionConstraint)] })] },
     'void',
     constrained,
+  ),
+  tableStatistics: method(
+    'get_table_statistics_req',
+    {
+      request: [
+        1,
+        struct({
+          dbName: [1, 'string'],
+          tblName: [2, 'string'],
+          colNames: [3, list('string')],
+          engine: [6, 'string'],
+        }),
+      ],
+    },
+    struct({ tableStats: [1, list(ColumnStatisticsObj)] }),
+    constrained,
+  ),
+  putTableStatistics: method(
+    'update_table_column_statistics',
+    { statistics: [1, ColumnStatistics] },
+    'bool',
+    { 1: missing, 2: invalid, 3: meta, 4: 'InvalidInputException' },
   ),
   dropConstraint: method(
     'drop_constraint',

@@ -1,4 +1,5 @@
-import { StoreError } from '../../../drivers/contract/store-error.ts'
+import { byCodePoints } from '../order.ts'
+import { type FailureClass, StoreError } from '../../../drivers/contract/store-error.ts'
 import type { StoreAddress } from '../../../drivers/http/store-address.ts'
 import { InnerAddressError } from '../../../../broker/common/inner-addresses.ts'
 import {
@@ -237,4 +238,26 @@ function failureOf(error: unknown, what: What, signal: AbortSignal): unknown {
   // Whatever went wrong in the server: the message says what.
   const isDenied = /permission denied|not allowed|AccessControlException|authorization/i.test(error.message)
   return failed(isDenied ? 'permission' : 'io', error.message || error.name)
+}
+
+/** Undefined for what is gone. */
+export async function unlessGone<T>(asked: Promise<T>): Promise<T | undefined> {
+  try {
+    return await asked
+  } catch (error) {
+    if (error instanceof StoreError && error.failure === 'gone') return undefined
+    throw error
+  }
+}
+
+export const sorted = (names: readonly string[]): string[] => names.toSorted(byCodePoints)
+
+/** Waits for a change; what is gone when it is to be changed was changed by somebody else, which throws `changed`. */
+export async function changing(work: Promise<unknown>, as: FailureClass = 'gone'): Promise<void> {
+  try {
+    await work
+  } catch (error) {
+    if (!(error instanceof StoreError) || (error.failure !== 'gone' && error.failure !== as)) throw error
+    throw new StoreError('changed', error.message, { cause: error })
+  }
 }

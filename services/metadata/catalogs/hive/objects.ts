@@ -207,7 +207,8 @@ export function hiveFunctionOf(made: CatalogFunction, before: HiveFunction = {})
   return {
     ...present({ createTime: before.createTime, [unnamed]: before[unnamed] }),
     dbName: database,
-    functionName: name,
+    // Some releases find none whose name has upper case.
+    functionName: name.toLowerCase(),
     className,
     ...present({ ownerName: owner?.name, ownerType: ownerNumber(owner) }),
     functionType: before.functionType ?? javaFunction,

@@ -2,6 +2,9 @@ import type { Value } from '../../thrift/types.ts'
 import { methods, type Table } from './idl.ts'
 import type { Metastore } from './metastore.ts'
 
+/** Where a release has catalogs, what is in none is in this one. */
+export const defaultCatalog = 'hive'
+
 /** `TestCapability` has no use; without this, tables into which rows are only inserted are refused. */
 const insertOnlyTables = 2
 

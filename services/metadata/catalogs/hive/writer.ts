@@ -1,9 +1,11 @@
 import type { Database, Partition, Table } from '../../../../subjects/metadata/objects.ts'
-import { type FailureClass, StoreError } from '../../../drivers/contract/store-error.ts'
+import { StoreError } from '../../../drivers/contract/store-error.ts'
 import type { CatalogWriter, TableName } from '../contract/catalog.ts'
 import { partitionName } from '../partition-names.ts'
+import type { HiveConstraints } from './constraints.ts'
+import type { HiveFunctions } from './functions.ts'
 import { methods } from './idl.ts'
-import type { Metastore } from './metastore.ts'
+import { changing, type Metastore } from './metastore.ts'
 import {
   creationOf,
   hiveDatabaseOf,
@@ -12,13 +14,12 @@ import {
   isOwnParameter,
   tableTypes,
 } from './objects.ts'
-import { hiveTable, processor } from './tables.ts'
+import type { HiveStatistics } from './statistics.ts'
+import { defaultCatalog, hiveTable, processor } from './tables.ts'
 
 /** So that a server neither lists the files of what is changed, nor counts them. */
 const withoutStatistics = new Map([['DO_NOT_UPDATE_STATS', 'true']])
 const context = { properties: withoutStatistics }
-/** Where a release has catalogs, what is in none is in this one. */
-const defaultCatalog = 'hive'
 
 /**
  * Writes to a metastore. It makes the folders of what is made where they are not there, whoever asks: its own file system has to
@@ -26,10 +27,21 @@ const defaultCatalog = 'hive'
  */
 export class HiveWriter implements CatalogWriter {
   readonly isOwnParameter = isOwnParameter
+  readonly functions: HiveFunctions
+  readonly constraints: HiveConstraints
+  readonly statistics: HiveStatistics
   readonly #metastore: Metastore
 
-  constructor(metastore: Metastore) {
+  constructor(
+    metastore: Metastore,
+    functions: HiveFunctions,
+    constraints: HiveConstraints,
+    statistics: HiveStatistics,
+  ) {
     this.#metastore = metastore
+    this.functions = functions
+    this.constraints = constraints
+    this.statistics = statistics
   }
 
   refuses({ type, view }: Table): string | undefined {
@@ -43,7 +55,7 @@ export class HiveWriter implements CatalogWriter {
     // Release 4 makes none whose managed location is there already, but takes that one afterwards.
     const { managedLocation, ...others } = database
     const made = hiveDatabaseOf(others)
-    await this.#change(this.#metastore.change(methods.createDatabase, { database: made }, what, signal))
+    await changing(this.#metastore.change(methods.createDatabase, { database: made }, what, signal))
     if (managedLocation !== undefined) await this.alterDatabase(database, signal)
   }
 
@@ -55,7 +67,7 @@ export class HiveWriter implements CatalogWriter {
       const altered = { name, database: hiveDatabaseOf(database, before) }
       await this.#metastore.change(methods.alterDatabase, altered, what, signal)
     }
-    await this.#change(alter())
+    await changing(alter())
   }
 
   async dropDatabase(name: string, signal: AbortSignal): Promise<void> {
@@ -67,7 +79,7 @@ export class HiveWriter implements CatalogWriter {
       await this.#metastore.change(methods.dropDatabase, dropped, what, signal)
     }
     // All that it refuses is a database with something in it.
-    await this.#change(drop(), 'unsupported')
+    await changing(drop(), 'unsupported')
   }
 
   async createTable(table: Table, signal: AbortSignal): Promise<void> {
@@ -98,7 +110,7 @@ export class HiveWriter implements CatalogWriter {
         throw error
       }
     }
-    await this.#change(make())
+    await changing(make())
   }
 
   async alterTable(table: Table, signal: AbortSignal): Promise<void> {
@@ -125,13 +137,13 @@ export class HiveWriter implements CatalogWriter {
           ),
       )
     }
-    await this.#change(alter())
+    await changing(alter())
   }
 
   async dropTable({ database, name }: TableName, signal: AbortSignal): Promise<void> {
     const what = this.#metastore.what(`dropping table ${database}.${name}`)
     const dropped = { database, name, deleteData: false }
-    await this.#change(this.#metastore.change(methods.dropTable, dropped, what, signal))
+    await changing(this.#metastore.change(methods.dropTable, dropped, what, signal))
   }
 
   async addPartitions(
@@ -149,7 +161,7 @@ export class HiveWriter implements CatalogWriter {
       ifNotExists: true,
       needResult: false,
     }
-    await this.#change(this.#metastore.change(methods.addPartitions, { request }, what, signal))
+    await changing(this.#metastore.change(methods.addPartitions, { request }, what, signal))
   }
 
   async alterPartitions(
@@ -176,7 +188,7 @@ export class HiveWriter implements CatalogWriter {
       const values = { database, table: name, partitions: altered, context }
       await this.#metastore.change(methods.alterPartitions, values, what, signal)
     }
-    await this.#change(alter())
+    await changing(alter())
   }
 
   async dropPartitions(
@@ -194,16 +206,6 @@ export class HiveWriter implements CatalogWriter {
       ifExists: true,
       needResult: false,
     }
-    await this.#change(this.#metastore.change(methods.dropPartitions, { request }, what, signal))
-  }
-
-  /** What is gone when it is to be changed was changed by somebody else. */
-  async #change(changing: Promise<unknown>, as: FailureClass = 'gone'): Promise<void> {
-    try {
-      await changing
-    } catch (error) {
-      if (!(error instanceof StoreError) || (error.failure !== 'gone' && error.failure !== as)) throw error
-      throw new StoreError('changed', error.message, { cause: error })
-    }
+    await changing(this.#metastore.change(methods.dropPartitions, { request }, what, signal))
   }
 }

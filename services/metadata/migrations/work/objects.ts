@@ -1,4 +1,6 @@
 import { createHash } from 'node:crypto'
+import type { Difference } from './differences.ts'
+import type { PartitionsPlanned } from './dry-writer.ts'
 import type { FailureClass } from '../../../../subjects/migrations/model/failure-classes.ts'
 import type { ObjectKind } from '../../../../subjects/metadata/migrations.ts'
 
@@ -29,7 +31,14 @@ export interface Known extends Partial<Settled> {
 
 /** What became of an object. Plain data. */
 export type Outcome = ObjectId & { readonly partitions?: number } & (
-    | { readonly result: 'same' | 'created' | 'changed'; readonly settled: Settled; readonly note?: Failure }
+    | {
+        readonly result: 'same' | 'created' | 'changed'
+        readonly settled: Settled
+        readonly note?: Failure
+        /** Where nothing was written: what would have been. */
+        readonly differences?: readonly Difference[]
+        readonly planned?: PartitionsPlanned
+      }
     /** Not at the source; `kept`: there again when it was about to be dropped. */
     | { readonly result: 'gone' }
     | { readonly result: 'kept' }

@@ -1,5 +1,6 @@
 import type { Partition, Table } from '../../../../subjects/metadata/objects.ts'
 import { partitionsAtOnce, type TableName } from '../../catalogs/contract/catalog.ts'
+import { byCodePoints } from '../../catalogs/order.ts'
 import { valuesIn, valuesKey } from '../../catalogs/partition-names.ts'
 import type { Sides } from './sides.ts'
 
@@ -20,6 +21,8 @@ export interface PartitionsAsked {
   readonly source: Table
   /** Only these; without them all. */
   readonly names?: readonly string[] | undefined
+  /** Whether the table has just been made, or would have been: it has none at the target. */
+  readonly isNew: boolean
   /** Where an earlier look has ended. */
   readonly after?: string | undefined
   /** Partitions that may be dropped, however many of the table's they are. */
@@ -37,14 +40,14 @@ const guardedShare = 0.5
  */
 export async function reconcilePartitions(
   sides: Sides,
-  { table, source, names, after, maxDrops, isOver }: PartitionsAsked,
+  { table, source, names, isNew, after, maxDrops, isOver }: PartitionsAsked,
   signal: AbortSignal,
 ): Promise<PartitionsDone> {
   const [atSource, atTarget] =
     names === undefined
       ? await Promise.all([
           sides.source.partitionNames(table, signal),
-          sides.target.partitionNames(table, signal),
+          isNew ? [] : sides.target.partitionNames(table, signal),
         ])
       : [names, names]
   const union = sortedUnion(atSource, atTarget).filter((name) => after === undefined || isAfter(name, after))
@@ -62,7 +65,7 @@ export async function reconcilePartitions(
           signal,
         ),
       ),
-      partitionsByKey(sides.target.partitions(table, batch, signal)),
+      isNew ? new Map<string, Partition>() : partitionsByKey(sides.target.partitions(table, batch, signal)),
     ])
     const [added, altered, dropped]: [Partition[], Partition[], string[]] = [[], [], []]
     for (const name of batch) {
@@ -90,9 +93,8 @@ export async function reconcilePartitions(
 const partitionsByKey = async (asked: Promise<readonly Partition[]>): Promise<Map<string, Partition>> =>
   new Map((await asked).map((partition) => [valuesKey(partition.values), partition]))
 
-const compare = (one: string, other: string): number => Buffer.compare(Buffer.from(one), Buffer.from(other))
-const isAfter = (name: string, after: string): boolean => compare(name, after) > 0
+const isAfter = (name: string, after: string): boolean => byCodePoints(name, after) > 0
 
 /** Both lists as one, in the order of their code points. */
 const sortedUnion = (one: readonly string[], other: readonly string[]): string[] =>
-  [...new Set([...one, ...other])].toSorted(compare)
+  [...new Set([...one, ...other])].toSorted(byCodePoints)

@@ -34,7 +34,7 @@ export interface MetadataWork {
   /** What the source has. */
   databases: { readonly asked: object; readonly answer: { readonly databases: readonly string[] } }
   tables: {
-    readonly asked: { readonly database: string }
+    readonly asked: { readonly database: string; readonly side: 'source' | 'target' }
     /** Undefined for a database that is gone. */
     readonly answer: { readonly tables: readonly { name: string; type: string }[] | undefined }
   }
@@ -79,6 +79,8 @@ export interface MetadataWork {
 export type WorkKind = keyof MetadataWork
 export interface WorkSides extends SidesSpec {
   readonly onConflict: OnConflict
+  /** Whether nothing is written, and only told what would be. */
+  readonly isDry?: boolean
 }
 export type MetadataQuestion = {
   [K in WorkKind]: { readonly kind: K; readonly sides: WorkSides } & MetadataWork[K]['asked']
@@ -94,15 +96,21 @@ export async function work(question: MetadataQuestion, bounds?: StoreBounds): Pr
   switch (question.kind) {
     case 'databases':
       return { databases: await source.catalog.databases(signal) }
-    case 'tables':
-      return { tables: await tablesOf(source.catalog, question.database, signal) }
+    case 'tables': {
+      using its = await opened(spec[question.side], bounds)
+      return { tables: await tablesOf(its.catalog, question.database, signal) }
+    }
     case 'position':
       return { position: await source.catalog.feed?.position(signal) }
     case 'changes':
       return await changesOf(source.catalog, question.after, signal)
     default: {
       using target = await opened(spec.target, bounds)
-      return await bring(new Sides(source.catalog, target.catalog, spec.locations), question, signal)
+      return await bring(
+        new Sides(source.catalog, target.catalog, spec.locations, spec.isDry),
+        question,
+        signal,
+      )
     }
   }
 }

@@ -2,9 +2,17 @@ import type { Table } from '../../../../subjects/metadata/objects.ts'
 import { StoreError } from '../../../drivers/contract/store-error.ts'
 import { carryExtras } from './extras.ts'
 import { type Gate, refusalOfGates } from './gates.ts'
-import type { Failure, Known, Outcome, Settled } from './objects.ts'
+import type { Failure, Known, Outcome } from './objects.ts'
 import { reconcilePartitions } from './partitions.ts'
-import { canBecome, conflictMessage, failureOf, type OnConflict, outcomeOf, settle } from './reconcile.ts'
+import {
+  canBecome,
+  conflictMessage,
+  type Done,
+  failureOf,
+  type OnConflict,
+  outcomeOf,
+  settle,
+} from './reconcile.ts'
 import type { Sides } from './sides.ts'
 
 /** What is asked of one table or view. */
@@ -59,6 +67,7 @@ export async function reconcileTable(
             table: { database, name },
             source,
             names: settled.result === 'created' ? undefined : asked.partitions,
+            isNew: settled.result === 'created',
             after: asked.after,
             maxDrops: asked.maxDrops,
             isOver: asked.isOver,
@@ -69,13 +78,18 @@ export async function reconcileTable(
     after = done?.after
     if (done !== undefined && done.held > 0)
       return { ...id, result: 'held', failure: tooMany(done.held, asked.maxDrops) }
+    const isToBeMade = sides.dry !== undefined && settled.result === 'created'
     const note =
-      source.view === undefined ? await noteOf(() => carryExtras(sides, source, signal)) : undefined
+      source.view === undefined && !isToBeMade
+        ? await noteOf(() => carryExtras(sides, source, signal))
+        : undefined
     const isWhole = asked.partitions === undefined || settled.result === 'created'
     return {
       ...id,
       result: settled.result === 'same' && (done?.written ?? 0) > 0 ? 'changed' : settled.result,
       settled: settled.settled,
+      ...(settled.differences !== undefined && { differences: settled.differences }),
+      ...(sides.dry !== undefined && isPartitioned && { planned: sides.dry.takePlanned() }),
       ...(done !== undefined && isWhole && { partitions: asked.counted + done.arrived }),
       ...(note !== undefined && { note }),
     }
@@ -87,7 +101,7 @@ async function settleTable(
   sides: Sides,
   { known, onConflict, wanted }: { known: Known; onConflict: OnConflict; wanted: Table },
   signal: AbortSignal,
-): Promise<{ readonly result: 'same' | 'created' | 'changed'; readonly settled: Settled } | undefined> {
+): Promise<Done | undefined> {
   const { writer, target } = sides
   const { database, name } = wanted
   return settle(sides, known, onConflict, {

@@ -1,8 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
-import { shortened } from '../../../../subjects/kit/shortened.ts'
-import { maxTextLength } from '../../../../subjects/kit/schemas.ts'
 import type { Database, Table } from '../../../../subjects/metadata/objects.ts'
 import { StoreError, storeError } from '../../../drivers/contract/store-error.ts'
+import type { Difference } from './differences.ts'
 import type { Failure, Known, ObjectId, Outcome, Settled } from './objects.ts'
 import type { Sides } from './sides.ts'
 
@@ -14,6 +13,14 @@ interface Steps<T extends object> {
   readonly read: () => Promise<T | undefined>
   readonly create: () => Promise<void>
   readonly alter: (is: T) => Promise<void>
+}
+
+/** What an object has become. */
+export interface Done {
+  readonly result: 'same' | 'created' | 'changed'
+  readonly settled: Settled
+  /** Of one that would be changed, where nothing is written. */
+  readonly differences?: readonly Difference[]
 }
 
 /** Somebody else writes to the object again and again: it is tried once more, and then a conflict. */
@@ -29,7 +36,7 @@ export async function settle<T extends Database | Table>(
   known: Known,
   onConflict: OnConflict,
   { wanted, read, create, alter }: Steps<T>,
-): Promise<{ readonly result: 'same' | 'created' | 'changed'; readonly settled: Settled } | undefined> {
+): Promise<Done | undefined> {
   const digest = sides.digest(wanted)
   for (let attempt = 1; ; attempt++) {
     const is = await read()
@@ -46,12 +53,16 @@ export async function settle<T extends Database | Table>(
         throw error
       continue
     }
+    const result = is === undefined ? 'created' : 'changed'
+    if (sides.dry !== undefined)
+      return {
+        result,
+        settled: { wanted: digest, is: digest },
+        ...(is !== undefined && { differences: sides.differences(wanted, is) }),
+      }
     const now = await read()
     if (now === undefined) throw new StoreError('changed', 'somebody else has dropped it at the same time')
-    return {
-      result: is === undefined ? 'created' : 'changed',
-      settled: { wanted: digest, is: sides.digest(now) },
-    }
+    return { result, settled: { wanted: digest, is: sides.digest(now) } }
   }
 }
 
@@ -59,7 +70,7 @@ export async function settle<T extends Database | Table>(
 export function failureOf(error: unknown): Failure {
   const failed = storeError(error)
   if (isOfAll(failed)) throw failed
-  return { failureClass: failed.failure, message: shortened(failed.message, maxTextLength) }
+  return { failureClass: failed.failure, message: failed.message }
 }
 
 /** Whether no other object would fare better. */

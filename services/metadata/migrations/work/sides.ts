@@ -8,6 +8,8 @@ import type {
 } from '../../../../subjects/metadata/objects.ts'
 import { StoreError } from '../../../drivers/contract/store-error.ts'
 import type { Catalog, CatalogWriter } from '../../catalogs/contract/catalog.ts'
+import { type Difference, differencesOf } from './differences.ts'
+import { DryWriter } from './dry-writer.ts'
 import { digestOf } from './objects.ts'
 import { type LocationRules, Locations } from './locations.ts'
 
@@ -18,21 +20,26 @@ export interface SidesSpec {
   readonly locations: LocationRules
 }
 
+type CatalogObject = Database | Table | Partition | CatalogFunction
+
 /** Both ends, open. */
 export class Sides {
   readonly source: Catalog
   readonly target: Catalog
   readonly writer: CatalogWriter
   readonly locations: Locations
+  /** There where nothing is written, and only told what would be. */
+  readonly dry: DryWriter | undefined
 
   /** Throws StoreError `unsupported` for a target that can only be read. */
-  constructor(source: Catalog, target: Catalog, locations: LocationRules) {
+  constructor(source: Catalog, target: Catalog, locations: LocationRules, isDry = false) {
     const { writer } = target
     if (writer === undefined)
       throw new StoreError('unsupported', `${target.place} can only be read; take another catalog as target`)
     this.source = source
     this.target = target
-    this.writer = writer
+    this.dry = isDry ? new DryWriter(writer) : undefined
+    this.writer = this.dry ?? writer
     this.locations = new Locations(locations)
   }
 
@@ -46,12 +53,21 @@ export class Sides {
   }
 
   /** What an object is but for what the target says of its own work. */
-  digest(object: Database | Table | Partition | CatalogFunction): string {
+  digest(object: CatalogObject): string {
+    return digestOf(this.#compared(object))
+  }
+
+  /** In what two objects differ, by the same measure. */
+  differences(wanted: CatalogObject, found: CatalogObject): Difference[] {
+    return differencesOf(this.#compared(wanted), this.#compared(found))
+  }
+
+  #compared(object: CatalogObject): object {
     const { createdMs: _created, ...rest } = {
       createdMs: undefined,
       ...('parameters' in object ? this.#own(object) : object),
     }
-    return digestOf(rest)
+    return rest
   }
 
   /** Without what a catalog says of its own work. */

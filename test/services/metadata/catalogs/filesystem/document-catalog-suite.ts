@@ -128,6 +128,10 @@ export function documentCatalogSuite(
     managed: true,
     partitions: true,
     transactional: true,
+    functions: true,
+    constraints: true,
+    statistics: true,
+    feed: false,
   })
 
   test('databases are made, changed, listed and dropped', async () => {

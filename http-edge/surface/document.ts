@@ -1,4 +1,3 @@
-import { Type } from 'typebox'
 import { codesOf } from '../../subjects/documents/error-schema.ts'
 import { withModels } from '../../subjects/documents/document.ts'
 import type { ErrorCode } from '../../subjects/kit/errors.ts'
@@ -6,29 +5,16 @@ import { errors } from '../../subjects/kit/errors.ts'
 import type { JsonSchema } from '../../subjects/kit/json-schema.ts'
 import { httpServers } from '../../subjects/kit/names.ts'
 import { parameter } from '../../subjects/documents/openapi.ts'
-import { wireErrorOf } from './errors.ts'
+import type { SurfaceErrors } from './errors.ts'
 import type { Fields, Operation } from './operation.ts'
-import { wholeSchema } from './reply.ts'
+import { wholeSchemas } from './reply.ts'
+import type { Surface } from './surface.ts'
 
-/** The error body of the surface, and what ours says beside it. */
-const ErrorSchema = Type.Object(
-  {
-    title: Type.String({ description: 'The status in words' }),
-    status: Type.Integer({ description: 'The status' }),
-    error: Type.Integer({ description: 'The status' }),
-    message: Type.String({ description: 'What is wrong and what to do, for people' }),
-    errorCode: Type.String({ description: 'What is wrong, by a name of this interface' }),
-    localizedMessage: Type.String({ description: 'The same as message' }),
-    code: Type.String({ description: 'What is wrong, by a name of /api/v1' }),
-    details: Type.Optional(Type.Unknown({ description: 'What is known of the fault' })),
-    requestId: Type.String({ description: 'Finds the request in the log' }),
-  },
-  { description: 'Why a call failed' },
-)
-
-/** The OpenAPI document of the surface, made of its operations. */
-export function migratorDocument(operations: readonly Operation[], { version }: { version: string }): object {
-  const { title } = httpServers.migrator
+/** The OpenAPI document of a surface, made of its operations. */
+export function surfaceDocument(surface: Omit<Surface, 'before'>, { version }: { version: string }): object {
+  const { name, operations, description, errors: told, absentFields } = surface
+  const { title } = httpServers[name]
+  const describe = describer({ told, wholeSchema: wholeSchemas(absentFields) })
   const paths: Record<string, Record<string, object>> = {}
   const ids = new Map<string, number>()
   for (const operation of operations) {
@@ -45,17 +31,16 @@ export function migratorDocument(operations: readonly Operation[], { version }: 
     info: {
       title,
       version,
-      description:
-        'The interface of the migrator for programs that exist; see /api/v1 of the platform for ours. Unknown fields are ignored, and told in the header Warning.',
+      description: `${description} Unknown fields are ignored, and told in the header Warning.`,
       license: { name: 'Apache License 2.0', identifier: 'Apache-2.0' },
     },
     servers: [{ url: '/', description: 'The server that this document comes from' }],
     // It takes a token or a password, and does without while no access control is enabled.
     security: [{}, { token: [] }, { password: [] }],
-    tags: [...new Set(operations.map(tagOf))].map((name) => ({ name })),
+    tags: [...new Set(operations.map(tagOf))].map((tag) => ({ name: tag })),
     paths,
     components: {
-      schemas: { Error: ErrorSchema },
+      schemas: { Error: told.schema },
       securitySchemes: {
         token: { type: 'http', scheme: 'bearer', description: 'An API token: `Authorization: Bearer …`' },
         password: {
@@ -70,34 +55,48 @@ export function migratorDocument(operations: readonly Operation[], { version }: 
 
 const tagOf = ({ calls }: Operation): string => calls.resource
 
-function describe(operation: Operation, operationId: string): object {
-  const { summary, description, parameters, query, body, required, reply, calls, status } = operation
-  const of = (place: 'path' | 'query', fields: Fields) =>
-    Object.entries(fields).map(([name, field]) =>
-      parameter(place, name, field, place === 'path' || required.includes(name)),
-    )
-  const all = [...of('path', parameters), ...of('query', query)]
-  const content =
-    calls.download === undefined
-      ? { 'application/json': { schema: wholeSchema(reply) } }
-      : Object.fromEntries(calls.download.types.map((type) => [type, { schema: { type: 'string' } }]))
-  return {
-    operationId,
-    tags: [tagOf(operation)],
-    summary,
-    ...(description === undefined ? {} : { description }),
-    ...(operation.public === undefined ? {} : { security: [] }),
-    ...(all.length === 0 ? {} : { parameters: all }),
-    ...(Object.keys(body).length === 0 ? {} : { requestBody: requestBody(body, required, operation.sends) }),
-    responses: {
-      [status]: { description: 'Done', content },
-      ...(operation.conditional ? { 304: { description: 'The caller has it already (If-None-Match)' } } : {}),
-      ...failuresOf(operation),
-    },
-  }
+interface Telling {
+  readonly told: SurfaceErrors
+  readonly wholeSchema: ReturnType<typeof wholeSchemas>
 }
 
-function requestBody(fields: Fields, required: readonly string[], sends: Operation['sends']): object {
+const describer =
+  ({ told, wholeSchema }: Telling) =>
+  (operation: Operation, operationId: string): object => {
+    const { summary, description, parameters, query, body, required, reply, calls, status } = operation
+    const of = (place: 'path' | 'query', fields: Fields) =>
+      Object.entries(fields).map(([name, field]) =>
+        parameter(place, name, field, place === 'path' || required.includes(name)),
+      )
+    const all = [...of('path', parameters), ...of('query', query)]
+    const content =
+      calls.download === undefined
+        ? { 'application/json': { schema: wholeSchema(reply) } }
+        : Object.fromEntries(calls.download.types.map((type) => [type, { schema: { type: 'string' } }]))
+    return {
+      operationId,
+      tags: [tagOf(operation)],
+      summary,
+      ...(description === undefined ? {} : { description }),
+      ...(operation.public === undefined ? {} : { security: [] }),
+      ...(all.length === 0 ? {} : { parameters: all }),
+      ...(Object.keys(body).length === 0 ? {} : { requestBody: requestBody(body, required, operation) }),
+      responses: {
+        [status]: { description: 'Done', content },
+        ...(operation.conditional
+          ? { 304: { description: 'The caller has it already (If-None-Match)' } }
+          : {}),
+        ...failuresOf(operation, told),
+      },
+    }
+  }
+
+function requestBody(
+  fields: Fields,
+  required: readonly string[],
+  { sends, bare }: Pick<Operation, 'sends' | 'bare'>,
+): object {
+  if (bare !== undefined) return { required: true, content: { 'application/json': { schema: fields[bare] } } }
   const names = required.filter((name) => Object.hasOwn(fields, name))
   const schema: JsonSchema = {
     type: 'object',
@@ -123,12 +122,16 @@ const holdsObjects = (field: JsonSchema): boolean =>
   (field.items !== undefined && holdsObjects(field.items))
 
 /** What an operation answers when it fails, by status. */
-function failuresOf({ calls, errors: own, public: open, refuses }: Operation): Record<string, object> {
+function failuresOf(
+  { calls, errors: own, public: open, refuses }: Operation,
+  { wireErrorOf }: SurfaceErrors,
+): Record<string, object> {
+  const told = (code: ErrorCode): string => `${wireErrorOf(code, own).errorCode}: ${errors[code].meaning}`
   const codes = codesOf(calls).filter((code) => open === undefined || code !== 'DENIED')
   const byStatus = Map.groupBy(codes, (code) => wireErrorOf(code, own).status)
   const failures = Array.from(byStatus, ([status, all]): [number, object] => [
     status,
-    failure(all.map((code) => told(code, own)).join(' ')),
+    failure(all.map(told).join(' ')),
   ])
   const refusals = Object.entries(refuses).map(([status, why]) => [status, failure(why)])
   return { ...Object.fromEntries(failures), ...Object.fromEntries(refusals) } as Record<string, object>
@@ -138,6 +141,3 @@ const failure = (description: string): object => ({
   description,
   content: { 'application/json': { schema: { $ref: '#/components/schemas/Error' } } },
 })
-
-const told = (code: ErrorCode, own: Operation['errors']): string =>
-  `${wireErrorOf(code, own).errorCode}: ${errors[code].meaning}`

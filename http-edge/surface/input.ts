@@ -92,7 +92,7 @@ export function warningHeader({ warnings = [] }: FastifyRequest): string[] | und
 
 /** Puts the input of the contract together, taking whatever can be understood; what is left over, the caller is told of. */
 export function lenientReader(operation: Operation): (request: FastifyRequest) => Wire {
-  const { query, body, parameters, ineffective, bind, translate, required } = operation
+  const { query, body, parameters, ineffective, bind, translate, required, bare } = operation
   // A form has what is in the query of others, and what programs would write as JSON.
   const inForm = { ...body, ...query }
   return (request) => {
@@ -119,7 +119,8 @@ export function lenientReader(operation: Operation): (request: FastifyRequest) =
       }
     }
     takeTexts(query, request.query as Texts)
-    const { body: sent } = request
+    const sent =
+      bare !== undefined && Array.isArray(request.body) ? { [bare]: request.body as unknown } : request.body
     if (sent instanceof Form) takeTexts(inForm, sent.fields)
     else if (sent !== undefined && sent !== null) {
       if (typeof sent !== 'object' || Array.isArray(sent))

@@ -1,34 +1,37 @@
 import type { TSchema } from 'typebox'
 import { type JsonSchema, jsonSchema } from '../../subjects/kit/json-schema.ts'
-import { absentFields } from './absent-fields.ts'
 
-const known = new WeakMap<object, JsonSchema>()
+/** Fields that replies of a surface have beside those of the contracts, by the name of the model. */
+export type AbsentFields = Readonly<Record<string, Readonly<Record<string, TSchema>>>>
 
 /**
- * The schema of a reply in which each field is there. What the contract may leave out, and what the surface documents and
- * Gantry has no value for, is null, or the field's default.
+ * Makes of the schema of a reply the one in which each field is there. What the contract may leave out, and what the surface
+ * documents and Gantry has no value for, is null, or the field's default.
  */
-export function wholeSchema(schema: TSchema | JsonSchema): JsonSchema {
-  const shape = jsonSchema(schema)
-  const made = known.get(shape)
-  if (made !== undefined) return made
-  const whole = makeWhole(shape)
-  known.set(shape, whole)
-  return whole
-}
-
-function makeWhole(shape: JsonSchema): JsonSchema {
-  if (shape.items !== undefined) return { ...shape, items: wholeSchema(shape.items) }
-  if (shape.anyOf !== undefined) return { ...shape, anyOf: shape.anyOf.map(wholeSchema) }
-  const { properties, required = [], title = '' } = shape
-  if (properties === undefined) return shape
-  const all = { ...properties, ...absentFields[title] }
-  const fields = Object.entries(all).map(([name, field]): [string, JsonSchema] => {
-    const inner = wholeSchema(field)
-    const isSure = required.includes(name) && Object.hasOwn(properties, name)
-    return [name, isSure || hasDefault(field) ? inner : nullable(inner)]
-  })
-  return { ...shape, properties: Object.fromEntries(fields), required: Object.keys(all) }
+export function wholeSchemas(absentFields: AbsentFields): (schema: TSchema | JsonSchema) => JsonSchema {
+  const known = new WeakMap<object, JsonSchema>()
+  const wholeSchema = (schema: TSchema | JsonSchema): JsonSchema => {
+    const shape = jsonSchema(schema)
+    const made = known.get(shape)
+    if (made !== undefined) return made
+    const whole = makeWhole(shape)
+    known.set(shape, whole)
+    return whole
+  }
+  const makeWhole = (shape: JsonSchema): JsonSchema => {
+    if (shape.items !== undefined) return { ...shape, items: wholeSchema(shape.items) }
+    if (shape.anyOf !== undefined) return { ...shape, anyOf: shape.anyOf.map(wholeSchema) }
+    const { properties, required = [], title = '' } = shape
+    if (properties === undefined) return shape
+    const all = { ...properties, ...absentFields[title] }
+    const fields = Object.entries(all).map(([name, field]): [string, JsonSchema] => {
+      const inner = wholeSchema(field)
+      const isSure = required.includes(name) && Object.hasOwn(properties, name)
+      return [name, isSure || hasDefault(field) ? inner : nullable(inner)]
+    })
+    return { ...shape, properties: Object.fromEntries(fields), required: Object.keys(all) }
+  }
+  return wholeSchema
 }
 
 function nullable(shape: JsonSchema): JsonSchema {

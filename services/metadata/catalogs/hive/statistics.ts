@@ -1,0 +1,135 @@
+import type { TableStatistics } from '../../../../subjects/metadata/objects.ts'
+import type { Struct, Fields, ThriftType, Value } from '../../thrift/types.ts'
+import { StoreError } from '../../../drivers/contract/store-error.ts'
+import type { CatalogWriter, ColumnStatistics, TableName } from '../contract/catalog.ts'
+import { ColumnStatisticsData, methods } from './idl.ts'
+import { changing, type Metastore } from './metastore.ts'
+import { hiveTable } from './tables.ts'
+
+type Data = Value<typeof ColumnStatisticsData>
+type Told = TableStatistics['columns'][number]['statistics']
+
+/** What there is of each kind. */
+const kinds: ReadonlyMap<string, Fields> = new Map(
+  Object.entries(ColumnStatisticsData.fields).map(([kind, [, type]]) => [kind, type.fields]),
+)
+
+/** As whose statistics release 4 keeps them. */
+const engine = 'hive'
+
+/** Statistics of the columns of tables. Those of transactional tables are not told: they hold for a state of transactions. */
+export class HiveStatistics implements ColumnStatistics, NonNullable<CatalogWriter['statistics']> {
+  readonly #metastore: Metastore
+
+  constructor(metastore: Metastore) {
+    this.#metastore = metastore
+  }
+
+  async ofTable({ database, name }: TableName, signal: AbortSignal): Promise<TableStatistics | undefined> {
+    const what = this.#metastore.what(`statistics of ${database}.${name}`)
+    const { sd = {} } = await hiveTable(this.#metastore, database, name, signal)
+    const colNames = (sd.cols ?? []).map((column) => column.name ?? '')
+    if (colNames.length === 0) return undefined
+    const request = { dbName: database, tblName: name, colNames, engine }
+    const { tableStats = [] } = await this.#metastore.ask(methods.tableStatistics, { request }, what, signal)
+    if (tableStats.length === 0) return undefined
+    const columns = tableStats.map(({ colName = '', colType = '', statsData = {} }) => ({
+      column: colName,
+      type: colType,
+      statistics: statisticsOf(statsData),
+    }))
+    return { columns }
+  }
+
+  async put({ database, name }: TableName, { columns }: TableStatistics, signal: AbortSignal): Promise<void> {
+    if (columns.length === 0) return
+    const what = this.#metastore.what(`putting statistics of ${database}.${name}`)
+    const statistics = {
+      statsDesc: { isTblLevel: true, dbName: database, tableName: name },
+      statsObj: columns.map(({ column, type, statistics: its }) => ({
+        colName: column,
+        colType: type,
+        statsData: dataOf(its),
+      })),
+      engine,
+    }
+    await changing(this.#metastore.change(methods.putTableStatistics, { statistics }, what, signal))
+  }
+}
+
+/** Of the one kind of statistics that there is, by the words of its fields. */
+function statisticsOf(data: Data): Told {
+  for (const [kind, types] of kinds) {
+    const value = data[kind as keyof Data] as Struct<Fields> | undefined
+    if (value === undefined) continue
+    const fields = Object.entries(types).flatMap(([name, [, its]]) => {
+      const field = value[name]
+      return field === undefined ? [] : [[name, textOf(its, field)]]
+    })
+    return { kind, ...(Object.fromEntries(fields) as Told) }
+  }
+  return {}
+}
+
+/** Throws `unsupported` for a kind that Hive does not have, or a value that is none. */
+function dataOf({ kind = '', ...told }: Told): Data {
+  const fields = kinds.get(kind)
+  if (fields === undefined) throw refused(`Hive has no statistics of the kind "${kind}"`)
+  const values = Object.entries(told).flatMap(([name, text]) => {
+    const field = Object.hasOwn(fields, name) ? fields[name] : undefined
+    if (field === undefined) throw refused(`Hive has no ${name} in statistics of the kind "${kind}"`)
+    return [[name, valueOf(field[1], name, text)]]
+  })
+  return { [kind]: Object.fromEntries(values) }
+}
+
+const refused = (message: string) => new StoreError('unsupported', message)
+
+function textOf(type: ThriftType, value: unknown): string {
+  if (type === 'binary') return (value as Buffer).toString('base64')
+  if (typeof type === 'string') return String(value)
+  const { unscaled, scale, daysSinceEpoch, secondsSinceEpoch } = value as Partial<{
+    unscaled: Buffer
+    scale: number
+    daysSinceEpoch: bigint
+    secondsSinceEpoch: bigint
+  }>
+  return unscaled === undefined
+    ? String(daysSinceEpoch ?? secondsSinceEpoch)
+    : decimalText(unscaled, scale ?? 0)
+}
+
+function valueOf(type: ThriftType, name: string, text: string): unknown {
+  if (type === 'binary') return Buffer.from(text, 'base64')
+  if (type === 'double') return Number(text)
+  if (!/^-?\d+(\.\d+)?$/.test(text)) throw refused(`${name} is no number: ${text}`)
+  if (type === 'i64') return wholeNumber(name, text)
+  const fields = typeof type !== 'string' && type.kind === 'struct' ? type.fields : {}
+  if ('unscaled' in fields) return decimalOf(text)
+  return { [Object.keys(fields)[0]!]: wholeNumber(name, text) }
+}
+
+function wholeNumber(name: string, text: string): bigint {
+  if (text.includes('.')) throw refused(`${name} is no whole number: ${text}`)
+  return BigInt(text)
+}
+
+/** @param unscaled its digits, as Java has them: in two's complement */
+function decimalText(unscaled: Buffer, scale: number): string {
+  const whole = BigInt.asIntN(8 * unscaled.length, BigInt(`0x0${unscaled.toString('hex')}`))
+  const digits = String(whole < 0n ? -whole : whole).padStart(scale + 1, '0')
+  const point = digits.length - scale
+  const text = scale > 0 ? `${digits.slice(0, point)}.${digits.slice(point)}` : digits
+  return whole < 0n ? `-${text}` : text
+}
+
+function decimalOf(text: string): { unscaled: Buffer; scale: number } {
+  const scale = text.includes('.') ? text.length - text.indexOf('.') - 1 : 0
+  const whole = BigInt(text.replace('.', ''))
+  // With a bit for the sign.
+  const bytes = Math.floor((whole < 0n ? -whole : whole).toString(2).length / 8) + 1
+  const hex = BigInt.asUintN(8 * bytes, whole)
+    .toString(16)
+    .padStart(2 * bytes, '0')
+  return { unscaled: Buffer.from(hex, 'hex'), scale }
+}

@@ -1,0 +1,179 @@
+import { csvLine } from '../../../subjects/kit/csv.ts'
+import {
+  type ComparisonCount,
+  type ComparisonPurpose,
+  type ComparisonReport,
+  type ComparisonResult,
+} from '../../../subjects/metadata/comparisons.ts'
+import type { JobOutcome, Work } from '../../jobs/walk-jobs.ts'
+import type { ObjectBook } from '../migrations/book.ts'
+import type { MetadataMigrationRecord } from '../migrations/record.ts'
+import { type Asked, tablesAtOnce } from '../migrations/run.ts'
+import type { Scope } from '../migrations/scope.ts'
+import type { Gate } from '../migrations/work/gates.ts'
+import type { Difference } from '../migrations/work/differences.ts'
+import { keyOf, type Known, type ObjectId, type Outcome } from '../migrations/work/objects.ts'
+import type { TableWork } from '../migrations/work/questions.ts'
+
+const csvColumns = ['kind', 'database', 'name', 'result', 'field', 'wanted', 'found', 'reason'] as const
+export const csvHead = csvLine(csvColumns)
+
+const countOf: Readonly<Record<ComparisonResult, ComparisonCount>> = {
+  SAME: 'same',
+  TO_CREATE: 'toCreate',
+  TO_CHANGE: 'toChange',
+  TO_DROP: 'toDrop',
+  ONLY_AT_TARGET: 'onlyAtTarget',
+  CONFLICT: 'conflicts',
+  WAITING: 'waiting',
+  REFUSED: 'refused',
+}
+
+export interface ComparisonOf {
+  readonly record: MetadataMigrationRecord
+  readonly purpose: ComparisonPurpose
+  readonly scope: Scope
+  readonly book: ObjectBook
+  readonly gates: readonly Gate[]
+  /** Asks a thread, which writes nothing. */
+  readonly ask: Asked
+}
+
+/** Goes through everything that the rules of a migration match, at both ends, and tells of each object. */
+export async function compareAll(
+  { record, purpose, scope, book, gates, ask }: ComparisonOf,
+  { take }: Pick<Work, 'take'>,
+): Promise<JobOutcome> {
+  const isPlan = purpose === 'plan'
+  // A verification looks at what is there alone: what the migration knows may be wrong.
+  const knownOf = (id: ObjectId): Known => (isPlan ? book.knownOf(id, new Set()) : {})
+  const seen = new Set<string>()
+  const tell = async (outcomes: readonly Outcome[]): Promise<void> => {
+    for (const outcome of outcomes) if (outcome.result !== 'gone') seen.add(keyOf(outcome))
+    await take(findingsOf(outcomes.flatMap((outcome) => verdictOf(outcome) ?? [])))
+  }
+  const { databases } = await ask('databases', {})
+  for (const database of databases.filter((name) => scope.hasDatabase(name))) {
+    const { outcomes } = await ask('bring-database', {
+      database,
+      known: knownOf({ kind: 'database', database }),
+    })
+    await tell(outcomes)
+    const functions = [...book.all()].filter((one) => one.kind === 'function' && one.database === database)
+    const known = Object.fromEntries(functions.map((one) => [one.name ?? '', knownOf(one)]))
+    await tell((await ask('bring-functions', { database, known })).outcomes)
+    const { tables = [] } = await ask('tables', { database, side: 'source' })
+    const works = tables
+      .filter(({ name }) => scope.hasTable(database, name))
+      .map(({ name, type }): TableWork => {
+        const kind = type.includes('VIEW') ? 'view' : 'table'
+        return { name, known: knownOf({ kind, database, name }), sinceMs: 0 }
+      })
+    for (let at = 0; at < works.length; at += tablesAtOnce) {
+      let left: readonly TableWork[] = works.slice(at, at + tablesAtOnce)
+      while (left.length > 0) {
+        const asked = { database, tables: left, gates: isPlan ? gates : [], maxDrops: Infinity }
+        const done = await ask('bring-tables', asked)
+        await tell(done.outcomes)
+        left = done.left
+      }
+    }
+    const { tables: there = [] } = await ask('tables', { database, side: 'target' })
+    await take(
+      findingsOf(
+        there
+          .filter(({ name }) => scope.hasTable(database, name))
+          .map(({ name, type }) => {
+            const kind = type.includes('VIEW') ? ('view' as const) : ('table' as const)
+            return { kind, database, name }
+          })
+          .filter((id) => !seen.has(keyOf(id)))
+          .map((id) => ({ id, result: isDropped(book, id, record) ? 'TO_DROP' : 'ONLY_AT_TARGET' })),
+      ),
+    )
+  }
+  return { status: 'COMPLETE' }
+}
+
+/** What is at the target only is dropped if the migration has brought it. */
+const isDropped = (book: ObjectBook, id: ObjectId, { once }: MetadataMigrationRecord): boolean =>
+  !once && book.get(id)?.is !== undefined
+
+interface Verdict {
+  readonly id: ObjectId
+  readonly result: ComparisonResult
+  readonly reason?: string | undefined
+  readonly differences?: readonly Difference[] | undefined
+  readonly counts?: Readonly<Partial<Record<ComparisonCount, number>>>
+}
+
+function verdictOf(outcome: Outcome): Verdict | undefined {
+  const { kind, database, name } = outcome
+  const id = { kind, database, ...(name !== undefined && { name }) }
+  switch (outcome.result) {
+    case 'gone':
+    case 'kept':
+    case 'dropped':
+      return undefined
+    case 'failed':
+    case 'held':
+      return { id, result: 'REFUSED', reason: outcome.failure.message }
+    case 'conflict':
+      return { id, result: 'CONFLICT', reason: outcome.message }
+    case 'waiting':
+      return { id, result: 'WAITING', reason: outcome.message }
+    case 'same':
+    case 'created':
+    case 'changed': {
+      const { planned, partitions = 0, note, differences } = outcome
+      const { toAdd = 0, toChange = 0, toDrop = 0, samples = [] } = planned ?? {}
+      const counts = {
+        partitionsSame: partitions - toAdd - toChange,
+        partitionsToAdd: toAdd,
+        partitionsToChange: toChange,
+        partitionsToDrop: toDrop,
+      }
+      const partitionsText =
+        toAdd + toChange + toDrop === 0
+          ? undefined
+          : `partitions: ${toAdd} to add, ${toChange} to change, ${toDrop} to drop, such as ${samples.join(', ')}`
+      const results = { same: 'SAME', created: 'TO_CREATE', changed: 'TO_CHANGE' } as const
+      const reason = [partitionsText, note?.message].filter((text) => text !== undefined).join('; ')
+      return {
+        id,
+        result: results[outcome.result],
+        ...(reason !== '' && { reason }),
+        differences,
+        counts,
+      }
+    }
+  }
+}
+
+/** Lines and counts of the reports. */
+function findingsOf(verdicts: readonly Verdict[]) {
+  const counts: Record<string, number> = {}
+  const add = (name: ComparisonCount, more = 1) => (counts[name] = (counts[name] ?? 0) + more)
+  const lines: Record<ComparisonReport, string> = {
+    FULL: '',
+    DIFFERENCES_JSON: '',
+    DIFFERENCES_CSV: '',
+    SUMMARY: '',
+  }
+  for (const { id, result, reason, differences = [], counts: its = {} } of verdicts) {
+    const line = `${JSON.stringify({ ...id, result, reason, differences: differences.length > 0 ? differences : undefined })}\n`
+    lines.FULL += line
+    add(countOf[result])
+    for (const [name, more] of Object.entries(its)) add(name as ComparisonCount, more)
+    if (result === 'SAME') continue
+    add('totalDifferences')
+    lines.DIFFERENCES_JSON += line
+    const cells = [id.kind, id.database, id.name, result]
+    if (differences.length === 0)
+      lines.DIFFERENCES_CSV += csvLine([...cells, undefined, undefined, undefined, reason])
+    for (const { field, wanted, found } of differences)
+      lines.DIFFERENCES_CSV += csvLine([...cells, field, wanted, found, reason])
+  }
+  const { SUMMARY: _summary, ...told } = lines
+  return { lines: told, counts }
+}
