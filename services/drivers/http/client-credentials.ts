@@ -7,6 +7,8 @@ import { type StoreAnswer, type StoreEndpoint, Transport, type TransportLimits }
 /** Who asks for tokens, and where. */
 export interface ClientCredentials {
   readonly endpoint: URL
+  /** See `StoreEndpoint`. */
+  readonly authorities?: string | undefined
   readonly clientId: string
   /** Fields of the form that prove it. */
   readonly proof: () => Promise<Readonly<Record<string, string>>>
@@ -41,7 +43,8 @@ export class ClientTokens implements Renewable<string> {
   constructor(credentials: ClientCredentials, limits: TransportLimits, address?: StoreAddress) {
     this.#credentials = credentials
     const of = { ...limits, maxAnswerBytes }
-    this.#transport = new Transport(endpointOf(credentials.endpoint), of, address)
+    const endpoint = { ...endpointOf(credentials.endpoint), authorities: credentials.authorities }
+    this.#transport = new Transport(endpoint, of, address)
   }
 
   /** Rejects with a StoreError: `refused` by the server, or `unreachable`; with the network's error where there is no answer. */

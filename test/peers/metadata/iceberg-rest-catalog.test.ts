@@ -1,12 +1,15 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
-import { readdirSync } from 'node:fs'
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { createServer as createTlsServer } from 'node:https'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect } from 'vitest'
+import { afterAll, beforeAll, describe, expect, onTestFinished } from 'vitest'
 import { openCatalog } from '../../../services/metadata/catalogs/index.ts'
 import type { Catalog } from '../../../services/metadata/catalogs/contract/catalog.ts'
 import { answer } from '../../../services/metadata/catalogs/questions.ts'
 import type { CatalogOptions } from '../../../subjects/metadata/kinds.ts'
 import type { Database, Table } from '../../../subjects/metadata/objects.ts'
+import { makeCertificates } from '../../support/certificates.ts'
 import {
   type IcebergRelease,
   icebergReleases,
@@ -276,6 +279,26 @@ for (const release of Object.keys(icebergReleases) as IcebergRelease[])
       await byToken.probe(never)
       byToken.close()
       expect(seen).toEqual(['/v1/config Bearer given'])
+    })
+
+    theTest('over TLS, with an authority that is given', async () => {
+      const folder = mkdtempSync(join(tmpdir(), 'gantry-iceberg-tls-'))
+      onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
+      const { ca, certificate, key } = makeCertificates(folder)
+      const files = { cert: readFileSync(certificate), key: readFileSync(key) }
+      await using front = await listenOnLoopback(
+        createTlsServer(files, (request, response) => void passOn(server.uri, request, response)),
+      )
+      const options = { uri: `https://127.0.0.1:${front.port}`, clientId: 'mover', clientSecret: 'secret' }
+      const trusted = await openCatalog({
+        kind: 'iceberg-rest',
+        options: { ...options, caCertificate: readFileSync(ca, 'utf8') },
+      })
+      await trusted.probe(never)
+      trusted.close()
+      const untrusted = await openCatalog({ kind: 'iceberg-rest', options })
+      await expect(untrusted.probe(never)).rejects.toMatchObject({ failure: 'unreachable' })
+      untrusted.close()
     })
   })
 

@@ -96,7 +96,9 @@ export class IcebergClient {
     if (clientId !== undefined && clientSecret !== undefined) {
       const proof = async () => ({ client_secret: clientSecret })
       const fields = { scope: scope ?? 'catalog' }
-      const credentials = { endpoint: tokensAt, clientId, proof, fields }
+      // What gives tokens elsewhere has authorities of its own.
+      const authorities = tokensAt.host === this.host ? caCertificate : undefined
+      const credentials = { endpoint: tokensAt, authorities, clientId, proof, fields }
       this.#tokens = new ClientTokens(credentials, limits, theirs?.address)
     }
   }

@@ -1,0 +1,107 @@
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { openCatalog } from '../../services/metadata/catalogs/index.ts'
+import { filesystems } from '../../subjects/filesystems/filesystems.ts'
+import { metadataCatalogs } from '../../subjects/metadata/catalogs.ts'
+import { metadataMigrations } from '../../subjects/metadata/migrations.ts'
+import { metadataRules } from '../../subjects/metadata/rules.ts'
+import { plainStorage } from '../support/catalog-conformance.ts'
+import { startTestPlatform, type TestPlatform } from '../support/platform.ts'
+import { until } from '../support/until.ts'
+
+/** Migrations from documents to documents, each beside its data. */
+const never = new AbortController().signal
+let lake: string
+let platform: TestPlatform
+beforeAll(async () => {
+  lake = mkdtempSync(join(tmpdir(), 'gantry-lake-'))
+  platform = await startTestPlatform()
+  for (const role of ['source', 'target'] as const) {
+    const fsRoot = join(lake, role)
+    mkdirSync(fsRoot)
+    await platform.call(filesystems['create-local'], { fileSystemId: role, role, fsRoot })
+    await platform.call(metadataCatalogs['create-filesystem'], {
+      catalogId: role,
+      fileSystemId: role,
+      rootFolder: '/metadata',
+    })
+  }
+  await platform.call(metadataRules.create, { ruleName: 'all', databasePattern: '*', tablePattern: '*' })
+})
+afterAll(async () => {
+  await platform?.[Symbol.asyncDispose]()
+  rmSync(lake, { recursive: true, force: true })
+})
+
+/** Texts of all files below a folder, by path. */
+const textsIn = (folder: string): Map<string, string> =>
+  new Map(
+    readdirSync(folder, { recursive: true, withFileTypes: true })
+      .filter((entry) => entry.isFile())
+      .map(({ parentPath, name }) => join(parentPath, name))
+      .map((file) => [file.slice(folder.length), readFileSync(file, 'utf8')]),
+  )
+
+const once = async (migrationName: string) => {
+  await platform.call(metadataMigrations.create, {
+    migrationName,
+    source: 'source',
+    target: 'target',
+    ruleNames: ['all'],
+    autoStart: true,
+    once: true,
+  })
+  return until(migrationName, async () => {
+    const migration = await platform.call(metadataMigrations.get, { migrationName })
+    return migration.state === 'COMPLETED' || migration.state === 'FAILED' ? migration : undefined
+  })
+}
+
+test('all arrives with its locations changed, and a second time changes no document', async () => {
+  const filesystem = { kind: 'local', options: { fsRoot: join(lake, 'source') } } as const
+  const options = { fileSystemId: 'source', rootFolder: '/metadata' }
+  const catalog = await openCatalog({ kind: 'filesystem', options, filesystem })
+  const { writer } = catalog
+  const at = (path: string) => `file:${lake}/source/${path}`
+  await writer!.createDatabase({ name: 'sales', location: at('sales'), parameters: {} }, never)
+  await writer!.createTable(
+    {
+      database: 'sales',
+      name: 'days',
+      type: 'EXTERNAL_TABLE',
+      columns: [{ name: 'id', type: 'bigint' }],
+      partitionKeys: [{ name: 'day', type: 'string' }],
+      storage: plainStorage(at('sales/days')),
+      parameters: {},
+    },
+    never,
+  )
+  const partitions = Array.from({ length: 500 }, (_, index) => ({
+    values: [`d${index}`],
+    columns: [],
+    storage: plainStorage(at(`sales/days/day=d${index}`)),
+    parameters: {},
+  }))
+  await writer!.addPartitions({ database: 'sales', name: 'days' }, partitions, never)
+  catalog.close()
+  expect(await once('first')).toMatchObject({
+    state: 'COMPLETED',
+    databases: 1,
+    tables: 1,
+    partitions: 500,
+    failed: 0,
+  })
+  const wanted = textsIn(join(lake, 'source/metadata'))
+  const arrived = textsIn(join(lake, 'target/metadata'))
+  expect(wanted.size).toBeGreaterThan(3)
+  const moved = (text: string) => text.replaceAll(/"file:[^"]*\/source\//g, '"at:')
+  const placed = (text: string) => text.replaceAll(/"file:[^"]*\/(?:source|target)\//g, '"at:')
+  expect(new Map([...arrived].map(([file, text]) => [file, placed(text)]))).toEqual(
+    new Map([...wanted].map(([file, text]) => [file, moved(text)])),
+  )
+  for (const text of arrived.values()) expect(text).toContain(`${lake}/target`)
+  expect(await once('second')).toMatchObject({ state: 'COMPLETED', failed: 0 })
+  expect(textsIn(join(lake, 'target/metadata'))).toEqual(arrived)
+})
