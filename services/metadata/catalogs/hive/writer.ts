@@ -17,7 +17,7 @@ import {
 import type { HiveStatistics } from './statistics.ts'
 import { defaultCatalog, hiveTable, processor } from './tables.ts'
 
-/** What the databases of metastores have room for; a server tries for 20 s before it says so. */
+/** What the databases of metastores have room for. */
 const maxNameLength = 256
 
 /** So that a server neither lists the files of what is changed, nor counts them. */
