@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util'
 import { concurrently } from '../../../broker/common/concurrently.ts'
 import type { Collection } from '../../../broker/state/collection.ts'
 import { maxTextLength } from '../../../subjects/kit/schemas.ts'
@@ -162,4 +163,4 @@ const fitting = ({ failureClass, message }: Failure): Failure => ({
 
 /** Whether they differ in nothing but when that was found out. */
 const isSame = ({ time: _one, ...one }: ObjectRecord, { time: _other, ...other }: ObjectRecord): boolean =>
-  JSON.stringify(Object.entries(one).toSorted()) === JSON.stringify(Object.entries(other).toSorted())
+  isDeepStrictEqual(one, other)

@@ -59,9 +59,10 @@ export class Ends {
       ({ migrationId }) => migrationId,
       (its) => {
         if (its.source !== sourceId || its.target !== targetId) return
-        const { migrationId, path, state, scannerSummary, changeLagSeconds = 0, changeDetection } = its
+        const { migrationId, path, state, scannerSummary, changeLagSeconds = 0 } = its
         const { baseScanCompletionTime } = scannerSummary.progressSummary
-        const isLive = state === 'LIVE' || (changeDetection !== undefined && its.scanOnlyMigration === false)
+        // Of one that is stopped or broken off, the lag is the time for which nobody has followed.
+        const isLive = !its.scanOnlyMigration && !its.recurringMigration
         const arrivedUntilMs = isLive ? askedMs - changeLagSeconds * 1_000 : Infinity
         gates.push({
           migrationId,

@@ -42,11 +42,12 @@ if (missing === undefined) {
       ...there.options,
       defaultFsOverride: `file://${lake}/target`,
     })
-    await platform.call(metadataRules.create, {
-      ruleName: 'sales',
-      databasePattern: 'sales*',
-      tablePattern: '*',
-    })
+    for (const [ruleName, databasePattern] of [
+      ['once', 'sales_once'],
+      ['live', 'sales_live|sales_more'],
+      ['kept', 'sales_kept'],
+    ] as const)
+      await platform.call(metadataRules.create, { ruleName, databasePattern, tablePattern: '*' })
   })
   afterAll(async () => {
     await platform?.[Symbol.asyncDispose]()
@@ -92,7 +93,7 @@ const make = async (migrationName: string, more: object) =>
     migrationName,
     source: 'here',
     target: 'there',
-    ruleNames: ['sales'],
+    ruleNames: [migrationName],
     autoStart: true,
     ...more,
   })
@@ -209,12 +210,7 @@ metastoreTest(
     await writer.createDatabase({ name: 'sales_kept', location: at('sales_kept'), parameters: {} }, signal)
     const names = ['one', 'two', 'three']
     for (const name of names) await writer.createTable(table('sales_kept', name), signal)
-    await platform.call(metadataRules.create, {
-      ruleName: 'kept',
-      databasePattern: 'sales_kept',
-      tablePattern: '*',
-    })
-    await make('kept', { ruleNames: ['kept'], maxDrops: 1 })
+    await make('kept', { maxDrops: 1 })
     await reaches('kept', ({ phase, tables }) => phase === 'following' && tables === 3)
 
     const one = await target!.table('sales_kept', 'one', signal)
