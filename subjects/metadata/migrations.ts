@@ -240,11 +240,21 @@ export const metadataMigrations = resource('metadata-migrations', {
       example: 'gantry metadata-migrations objects lake --state failed',
     },
   },
-  start: commandOf(
-    'start',
-    'Start a migration',
-    'All that its rules match is compared first; what the target has already stays.',
-  ),
+  start: {
+    ...commandOf(
+      'start',
+      'Start a migration',
+      'All that its rules match is compared first; what the target has already stays.',
+    ),
+    input: strict({
+      migrationName,
+      once: Type.Optional(
+        Type.Boolean({
+          description: 'Whether it brings what is there, and follows no changes; default as before',
+        }),
+      ),
+    }),
+  },
   pause: commandOf('pause', 'Pause a migration', 'It keeps its place; resume goes on from there.'),
   resume: commandOf('resume', 'Go on with a paused migration', 'From where it was.'),
   stop: commandOf('stop', 'Stop a migration', 'A later start compares everything again.'),

@@ -163,7 +163,13 @@ export function migrationHandlers(dependencies: MigrationDependencies): Handlers
       })
       return page.map(publicObject)
     },
-    start: ({ migrationName }) => commands.start(migrationName),
+    start: async ({ migrationName, once }) =>
+      shown(
+        await command(records, migrationName, 'start', (current) => ({
+          ...started(current),
+          ...(once !== undefined && { once }),
+        })),
+      ),
     pause: ({ migrationName }) => commands.pause(migrationName),
     resume: ({ migrationName }) => commands.resume(migrationName),
     stop: ({ migrationName }) => commands.stop(migrationName),

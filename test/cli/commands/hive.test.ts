@@ -4,6 +4,8 @@ import { addHive } from '../../../cli/commands/hive.ts'
 import { inputOf } from '../../../cli/output/values.ts'
 import type { Contract } from '../../../subjects/kit/contract.ts'
 import { metadataCatalogs } from '../../../subjects/metadata/catalogs.ts'
+import { metadataMigrations } from '../../../subjects/metadata/migrations.ts'
+import { metadataRules } from '../../../subjects/metadata/rules.ts'
 import { gantry } from '../support.ts'
 
 const sources = {
@@ -14,17 +16,24 @@ const sources = {
 
 /** What a command line after `gantry` calls. */
 async function callOf(line: string): Promise<{ contract: Contract; input: object }> {
-  let read: { contract: Contract; input: object } | undefined
+  return (await callsOf(line))[0] ?? expect.fail('no command ran')
+}
+
+async function callsOf(line: string): Promise<{ contract: Contract; input: object }[]> {
+  const read: { contract: Contract; input: object }[] = []
   const program = new Command().exitOverride()
   addHive(program, async (contract, shape, given) => {
-    read = { contract, input: await inputOf(contract, shape, given, sources) }
+    read.push({ contract, input: await inputOf(contract, shape, given, sources) })
   })
   await program.parseAsync(line.split(' '), { from: 'user' })
-  return read ?? expect.fail('no command ran')
+  return read
 }
 
 const catalogId = 'warehouse'
 const metastoreUris = 'thrift://metastore.example:9083'
+const ruleName = 'sales'
+const migrationName = 'lake'
+const patterns = { databasePattern: 'sales*', tablePattern: '*' }
 const orders = { catalogId, database: 'sales', table: 'orders' }
 
 test.each([
@@ -69,13 +78,60 @@ test.each([
     metadataCatalogs.partitions,
     orders,
   ],
+  ...['add', 'create'].map((verb): [string, Contract, object] => [
+    `hive rule ${verb} --name sales --database-pattern sales* --table-pattern *`,
+    metadataRules.create,
+    { ruleName, ...patterns },
+  ]),
+  [
+    'hive rule configure --name sales --table-pattern *',
+    metadataRules.update,
+    { ruleName, tablePattern: '*' },
+  ],
+  ['hive rule delete --name sales', metadataRules.delete, { ruleName }],
+  ['hive rule list', metadataRules.list, {}],
+  ['hive rule show --name sales', metadataRules.get, { ruleName }],
+  ['hive rule test --table sales.orders', metadataRules.test, { table: 'sales.orders' }],
+  [
+    'hive migration add --name lake --source a --target b --rule-names one,two --auto-start --once',
+    metadataMigrations.create,
+    { migrationName, source: 'a', target: 'b', ruleNames: ['one', 'two'], autoStart: true, once: true },
+  ],
+  [
+    'hive migration delete --name lake --force-stop',
+    metadataMigrations.delete,
+    { migrationName, forceStop: true },
+  ],
+  ['hive migration list', metadataMigrations.list, {}],
+  ['hive migration show --name lake', metadataMigrations.get, { migrationName }],
+  [
+    'hive migration objects --name lake --state failed',
+    metadataMigrations.objects,
+    { migrationName, state: 'failed' },
+  ],
+  ['hive migration start --name lake --once', metadataMigrations.start, { migrationName, once: true }],
+  ...(['start', 'stop', 'pause', 'resume'] as const).flatMap((verb): [string, Contract, object][] => [
+    [`hive migration ${verb} --name lake`, metadataMigrations[verb], { migrationName }],
+    [`hive migration ${verb} all`, metadataMigrations[`${verb}-all`], {}],
+  ]),
+  ['hive migration status --name lake', metadataMigrations.get, { migrationName }],
+  ['hive migration status all', metadataMigrations.list, {}],
 ])('gantry %s', async (line, contract, input) => {
   expect(await callOf(line)).toEqual({ contract, input })
 })
 
+test('a command to several migrations is one for each, in their order', async () => {
+  expect(await callsOf('hive migration stop --name one,two')).toEqual(
+    ['one', 'two'].map((name) => ({
+      contract: metadataMigrations.stop,
+      input: { migrationName: name },
+    })),
+  )
+})
+
 test('help leads from the group to each command', async () => {
   const pages = [
-    [['hive'], ['agent', 'show']],
+    [['hive'], ['agent', 'rule', 'migration', 'show']],
     [
       ['hive', 'agent'],
       ['add', 'configure', 'check', 'delete', 'list', 'show', 'types'],
