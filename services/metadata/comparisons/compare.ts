@@ -2,7 +2,7 @@ import { csvLine } from '../../../subjects/kit/csv.ts'
 import {
   type ComparisonCount,
   type ComparisonPurpose,
-  type ComparisonReport,
+  comparisonReports,
   type ComparisonResult,
 } from '../../../subjects/metadata/comparisons.ts'
 import type { JobOutcome, Work } from '../../jobs/walk-jobs.ts'
@@ -154,26 +154,20 @@ function verdictOf(outcome: Outcome): Verdict | undefined {
 function findingsOf(verdicts: readonly Verdict[]) {
   const counts: Record<string, number> = {}
   const add = (name: ComparisonCount, more = 1) => (counts[name] = (counts[name] ?? 0) + more)
-  const lines: Record<ComparisonReport, string> = {
-    FULL: '',
-    DIFFERENCES_JSON: '',
-    DIFFERENCES_CSV: '',
-    SUMMARY: '',
-  }
+  let [all, json, csv] = ['', '', '']
   for (const { id, result, reason, differences = [], counts: its = {} } of verdicts) {
     const line = `${JSON.stringify({ ...id, result, reason, differences: differences.length > 0 ? differences : undefined })}\n`
-    lines.FULL += line
+    all += line
     add(countOf[result])
     for (const [name, more] of Object.entries(its)) add(name as ComparisonCount, more)
     if (result === 'SAME') continue
     add('totalDifferences')
-    lines.DIFFERENCES_JSON += line
+    json += line
     const cells = [id.kind, id.database, id.name, result]
-    if (differences.length === 0)
-      lines.DIFFERENCES_CSV += csvLine([...cells, undefined, undefined, undefined, reason])
+    if (differences.length === 0) csv += csvLine([...cells, undefined, undefined, undefined, reason])
     for (const { field, wanted, found } of differences)
-      lines.DIFFERENCES_CSV += csvLine([...cells, field, wanted, found, reason])
+      csv += csvLine([...cells, field, wanted, found, reason])
   }
-  const { SUMMARY: _summary, ...told } = lines
-  return { lines: told, counts }
+  const { FULL, DIFFERENCES_JSON, DIFFERENCES_CSV } = comparisonReports
+  return { lines: { [FULL.file]: all, [DIFFERENCES_JSON.file]: json, [DIFFERENCES_CSV.file]: csv }, counts }
 }

@@ -183,7 +183,7 @@ export class Run {
       ],
     )
     this.#inHand.clear()
-    await this.#tell(this.#progress)
+    await this.#tell(record.once ? this.#progress : { phase: 'following', ...detectionBy(position) })
   }
 
   async #bringDatabase(
@@ -294,8 +294,7 @@ export class Run {
     if (position === undefined) {
       await this.#tell({
         phase: 'following',
-        changeDetection: 'comparison',
-        changeDetectionReason: 'the source keeps no account of its changes',
+        ...detectionBy(position),
         lagSeconds: Math.round((Date.now() - Date.parse(compared)) / 1_000),
       })
       return
@@ -322,8 +321,7 @@ export class Run {
     const oldestMs = Math.min(behind > 0 ? lastMs : Infinity, waitingMs)
     await this.#tell({
       phase: 'following',
-      changeDetection: 'events',
-      changeDetectionReason: 'the source tells of its changes',
+      ...detectionBy(position),
       lagSeconds: oldestMs === Infinity ? 0 : Math.max(0, Math.round((Date.now() - oldestMs) / 1_000)),
       lagEvents: behind,
     })
@@ -485,6 +483,15 @@ export class Run {
     }
   }
 }
+
+/** @param position in the source's account of its changes; undefined where it keeps none */
+const detectionBy = (position: string | undefined) =>
+  position === undefined
+    ? ({
+        changeDetection: 'comparison',
+        changeDetectionReason: 'the source keeps no account of its changes',
+      } as const)
+    : ({ changeDetection: 'events', changeDetectionReason: 'the source tells of its changes' } as const)
 
 const pollMs = declarationOf('metadata.changes').everyMs!
 

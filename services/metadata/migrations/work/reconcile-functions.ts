@@ -1,5 +1,6 @@
 import type { CatalogFunction } from '../../../../subjects/metadata/objects.ts'
 import { StoreError } from '../../../drivers/contract/store-error.ts'
+import { unlessGone } from '../../catalogs/unless-gone.ts'
 import type { Known, Outcome } from './objects.ts'
 import { conflictMessage, type OnConflict, outcomeOf } from './reconcile.ts'
 import type { Sides } from './sides.ts'
@@ -15,9 +16,9 @@ export async function reconcileFunctions(
   const { source, target, writer } = sides
   if (source.functions === undefined) return []
   const wanted = await source.functions.list(database, signal)
-  const there = new Map(
-    ((await target.functions?.list(database, signal)) ?? []).map((one) => [one.name, one]),
-  )
+  // Where nothing is written, the database may be missing as well.
+  const there = async () => target.functions?.list(database, signal)
+  const found = new Map(((await unlessGone(there())) ?? []).map((one) => [one.name, one]))
   const outcomes: Outcome[] = []
   for (const its of wanted) {
     const id = { kind: 'function', database, name: its.name } as const
@@ -28,7 +29,7 @@ export async function reconcileFunctions(
         return reconcileFunction(
           { sides, functions, known: knownOf(its.name), onConflict, signal },
           sides.wanted.function(its),
-          there.get(its.name),
+          found.get(its.name),
         )
       }),
     )
