@@ -155,11 +155,11 @@ export function documentCatalogSuite(
     await writer.dropTable({ database: 'sales', name: 'orders' }, never)
     await writer.dropDatabase('sales', never)
     expect(await catalog.databases(never)).not.toContain('sales')
-    for (const failed of [
-      writer.dropDatabase('sales', never),
-      writer.alterDatabase(database('sales'), never),
+    for (const fails of [
+      () => writer.dropDatabase('sales', never),
+      () => writer.alterDatabase(database('sales'), never),
     ])
-      await expect(failed).rejects.toMatchObject({ failure: 'changed' })
+      await expect(fails()).rejects.toMatchObject({ failure: 'changed' })
   })
 
   test('tables with constraints and statistics', async () => {
@@ -199,8 +199,11 @@ export function documentCatalogSuite(
     expect(await catalog.constraints.of(orders, never)).not.toHaveProperty('primaryKey')
     await writer.dropTable(orders, never)
     expect(await catalog.table('sales', 'orders', never)).toBeUndefined()
-    for (const failed of [writer.dropTable(orders, never), writer.alterTable(altered, never)])
-      await expect(failed).rejects.toMatchObject({ failure: 'changed' })
+    for (const fails of [
+      () => writer.dropTable(orders, never),
+      () => writer.alterTable(altered, never),
+    ])
+      await expect(fails()).rejects.toMatchObject({ failure: 'changed' })
     await expect(catalog.partitionNames(orders, never)).rejects.toMatchObject({ failure: 'gone' })
   })
 
