@@ -199,10 +199,7 @@ export function documentCatalogSuite(
     expect(await catalog.constraints.of(orders, never)).not.toHaveProperty('primaryKey')
     await writer.dropTable(orders, never)
     expect(await catalog.table('sales', 'orders', never)).toBeUndefined()
-    for (const fails of [
-      () => writer.dropTable(orders, never),
-      () => writer.alterTable(altered, never),
-    ])
+    for (const fails of [() => writer.dropTable(orders, never), () => writer.alterTable(altered, never)])
       await expect(fails()).rejects.toMatchObject({ failure: 'changed' })
     await expect(catalog.partitionNames(orders, never)).rejects.toMatchObject({ failure: 'gone' })
   })
