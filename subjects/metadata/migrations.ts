@@ -23,6 +23,10 @@ export const maxRulesOfMigration = 100
 
 /** Objects that are dropped at the target without approval: what a person can look through. */
 export const defaultMaxDrops = 100
+/** The same as a share of all: more look like a source that is not the one it was. */
+export const defaultMaxDropPercent = 20
+/** So many are dropped whatever share of all they are: of a few objects, each is a large share. */
+export const fewDrops = 10
 
 /** How often everything is compared where nothing tells of changes: each table is asked for at both catalogs. */
 export const defaultComparisonSeconds = 300
@@ -47,6 +51,13 @@ const settings = {
     Count(
       `Tables, views and databases that are dropped at the target without approval, as they are dropped at the source, in one comparison or within an hour; default ${defaultMaxDrops}`,
     ),
+  ),
+  maxDropPercent: Type.Optional(
+    Type.Integer({
+      minimum: 0,
+      maximum: 100,
+      description: `The same as a share of all objects, where they are more than ${fewDrops}; default ${defaultMaxDropPercent}`,
+    }),
   ),
 }
 
@@ -91,6 +102,7 @@ export const MetadataMigration = model('MetadataMigration', {
   once: Type.Boolean({ description: 'Whether it brings what is there, and follows no changes' }),
   onConflict: Type.Enum(['report', 'overwrite'], { description: 'What becomes of conflicts' }),
   maxDrops: Count('Drops without approval'),
+  maxDropPercent: Count('The same as a share of all objects'),
   comparisonPeriodSeconds: Type.Optional(
     Count('Seconds from one comparison to the next, where not as usual'),
   ),

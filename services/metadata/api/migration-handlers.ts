@@ -7,6 +7,7 @@ import { GantryError, notAccepted } from '../../../subjects/kit/errors.ts'
 import { product } from '../../../subjects/kit/names.ts'
 import { maxPageLength } from '../../../subjects/kit/schemas.ts'
 import {
+  defaultMaxDropPercent,
   defaultMaxDrops,
   metadataMigrationEvents,
   type metadataMigrations,
@@ -115,7 +116,14 @@ export function migrationHandlers(dependencies: MigrationDependencies): Handlers
   }
   return {
     create: async (
-      { autoStart = false, once = false, onConflict = 'report', maxDrops = defaultMaxDrops, ...input },
+      {
+        autoStart = false,
+        once = false,
+        onConflict = 'report',
+        maxDrops = defaultMaxDrops,
+        maxDropPercent = defaultMaxDropPercent,
+        ...input
+      },
       { caller },
     ) => {
       const { migrationName, source, target } = input
@@ -128,6 +136,7 @@ export function migrationHandlers(dependencies: MigrationDependencies): Handlers
         once,
         onConflict,
         maxDrops,
+        maxDropPercent,
         state: 'CREATED',
         created: new Date().toISOString(),
         wanted: 0,
@@ -193,7 +202,7 @@ export function migrationHandlers(dependencies: MigrationDependencies): Handlers
         })
       const record = await records.update(migrationName, (current) => ({
         ...current,
-        approvedDrops: held.reduce((count, { partitions = 0 }) => count + Math.max(1, partitions), 0),
+        approvedDrops: held.length,
         wanted: current.wanted + 1,
       }))
       return shown(record)

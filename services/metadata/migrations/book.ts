@@ -40,6 +40,10 @@ export class ObjectBook {
     return { ...this.#figures }
   }
 
+  get size(): number {
+    return this.#known.size
+  }
+
   get(id: ObjectId): ObjectRecord | undefined {
     return this.#known.get(keyOf(id))
   }

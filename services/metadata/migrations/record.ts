@@ -11,7 +11,8 @@ import {
 import { MetadataRule } from '../../../subjects/metadata/rules.ts'
 import { keyOf, type ObjectId } from './work/objects.ts'
 
-const { migrationName, internalId, source, target, ruleNames, once, onConflict, maxDrops } = Model.properties
+const { migrationName, internalId, source, target, ruleNames, once, onConflict, maxDrops, maxDropPercent } =
+  Model.properties
 const { phase, changeDetection, changeDetectionReason, lagSeconds, lagEvents, comparisonPeriodSeconds } =
   Model.properties
 
@@ -49,6 +50,7 @@ export const MetadataMigrationRecord = strict({
   once,
   onConflict,
   maxDrops,
+  maxDropPercent,
   comparisonPeriodSeconds,
   state: Type.Enum(metadataStates),
   /** Of one that the platform itself made, nobody. */

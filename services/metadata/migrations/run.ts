@@ -11,6 +11,7 @@ import { failureClasses } from '../../../subjects/migrations/model/failure-class
 import {
   defaultComparisonSeconds,
   defaultHealingSeconds,
+  fewDrops,
   metadataMigrationEvents,
 } from '../../../subjects/metadata/migrations.ts'
 import { declarationOf } from '../../../broker/tasks/task-list.ts'
@@ -27,7 +28,7 @@ import {
 } from './record.ts'
 import { type Scope, scopeOf } from './scope.ts'
 import { happened } from './transition.ts'
-import { keyOf, type ObjectId, type Outcome } from './work/objects.ts'
+import { keyOf, objectOf, type ObjectId, type Outcome } from './work/objects.ts'
 import type { MetadataWork, TableWork, WorkKind, WorkSides } from './work/questions.ts'
 
 /** Tables that are handed to a thread at once: it tells of all of them when it is done, or some seconds are over. */
@@ -98,6 +99,8 @@ export class Run {
         await delay(pollMs, undefined, { signal })
       } catch (error) {
         if (signal.aborted) return
+        // What became of these is not known: it may be done.
+        for (const key of this.#handed) this.#inHand.add(key)
         log.warn(
           { err: error, migration: this.#name },
           'A migration of metadata does not get on; it tries again.',
@@ -157,13 +160,9 @@ export class Run {
     for (const [database, works] of views) await this.#bringTables(record, sides, database, works, seen)
     const gone = [...this.#book.all()].filter((its) => !seen.has(keyOf(its)) && !unknown.has(its.database))
     for (const its of gone.filter((one) => !scope.has(one))) await this.#book.forget(its)
-    const allowed = record.maxDrops + (record.approvedDrops ?? 0)
-    await this.#drop(
-      sides,
-      gone.filter((one) => scope.has(one)),
-      allowed,
-      record,
-    )
+    const dropped = gone.filter((one) => scope.has(one))
+    await this.#drop(sides, dropped, record.maxDrops, record)
+    await this.#dropUnknown(sides)
     const figures = this.#book.figures
     await this.#dependencies.records.update(
       this.#name,
@@ -212,17 +211,15 @@ export class Run {
 
   #tableWork(database: string, name: string): TableWork {
     const record = this.#recordOf(database, name)
+    const known = record === undefined ? {} : this.#book.knownOf(record, this.#inHand)
+    // Which of both it is, is not known before it has been read.
+    const ids = (['table', 'view'] as const).map((kind) => ({ kind, database, name }))
+    const isInHand = ids.some((id) => this.#inHand.has(keyOf(id)))
     return {
       name,
-      known: record === undefined ? this.#unknown(database, name) : this.#book.knownOf(record, this.#inHand),
+      known: isInHand ? { ...known, inHand: true } : known,
       sinceMs: record?.sinceMs ?? Date.now(),
     }
-  }
-
-  /** A table that is not in the book, though a process that ended may have made it. */
-  #unknown(database: string, name: string) {
-    const ids = (['table', 'view'] as const).map((kind) => ({ kind, database, name }))
-    return ids.some((id) => this.#inHand.has(keyOf(id))) ? { inHand: true } : {}
   }
 
   #recordOf(database: string, name: string): ObjectRecord | undefined {
@@ -245,7 +242,7 @@ export class Run {
       for (let tables: readonly TableWork[] = chunk; tables.length > 0;) {
         await this.#take(tables.map(({ name }) => ({ kind: 'table', database, name })))
         const gates = await this.#dependencies.ends.gatesOf({ ...record, maxDrops })
-        const asked = { database, tables, gates, maxDrops: maxDrops + approvedDrops }
+        const asked = { database, tables, gates, maxDrops: approvedDrops > 0 ? Infinity : maxDrops }
         const { outcomes, left } = await this.#ask('bring-tables', sides, asked)
         await this.#taken(outcomes, seen)
         await this.#tell(this.#progress)
@@ -254,12 +251,15 @@ export class Run {
     })
   }
 
-  /** Drops objects, or holds them where they are more than may be dropped. */
+  /**
+   * Drops objects, or holds them where they are more than may be dropped.
+   * @returns how many were dropped
+   */
   async #drop(
     sides: WorkSides,
     gone: readonly ObjectRecord[],
     allowed: number,
-    { maxDrops }: MetadataMigrationRecord,
+    { maxDrops, maxDropPercent, approvedDrops = 0 }: MetadataMigrationRecord,
   ): Promise<number> {
     // What never arrived is only forgotten.
     const [there, never] = [
@@ -267,8 +267,12 @@ export class Run {
       gone.filter(({ is }) => is === undefined),
     ]
     for (const one of never) await this.#book.forget(one)
-    if (there.length > allowed) {
-      const message = `it is gone at the source, with others: ${there.length} drops are more than maxDrops (${maxDrops}) allows without approval`
+    const isWholesale = there.length > fewDrops && there.length * 100 > this.#book.size * maxDropPercent
+    if ((there.length > allowed || isWholesale) && there.length > approvedDrops) {
+      const limit = isWholesale
+        ? `more than maxDropPercent (${maxDropPercent}) of all`
+        : `more than maxDrops (${maxDrops})`
+      const message = `it is gone at the source, with others: ${there.length} drops are ${limit}, and wait for approval`
       for (const one of there) await this.#book.hold(one, { failureClass: 'changed', message })
       return 0
     }
@@ -282,6 +286,25 @@ export class Run {
       await this.#taken((await this.#ask('drop', sides, { objects: some })).outcomes, new Set())
     }
     return there.length
+  }
+
+  /**
+   * Drops what was made by a piece of work of which nothing was heard, and is gone at the source by now: it is in no book,
+   * and nobody else would.
+   */
+  async #dropUnknown(sides: WorkSides): Promise<void> {
+    const objects = [...this.#inHand]
+      .map(objectOf)
+      .filter((id) =>
+        id.kind === 'table'
+          ? this.#recordOf(id.database, id.name ?? '') === undefined
+          : this.#book.get(id) === undefined,
+      )
+      .map((id) => ({ id, known: { inHand: true } }))
+    for (let at = 0; at < objects.length; at += tablesAtOnce) {
+      const some = objects.slice(at, at + tablesAtOnce)
+      await this.#taken((await this.#ask('drop', sides, { objects: some })).outcomes, new Set())
+    }
   }
 
   /** Looks at what the source tells of; what it does not tell of is compared from time to time. */
@@ -309,6 +332,7 @@ export class Run {
     }
     const { changes, behind } = answer
     if (changes.length > 0) await this.#bringChanges(record, scope, sides, changes)
+    await this.#dropUnknown(sides)
     if (answer.position !== position)
       await this.#dependencies.records.update(this.#name, (current) =>
         current.internalId === this.#internalId && current.done === record.done
@@ -317,8 +341,8 @@ export class Run {
       )
     this.#inHand.clear()
     const lastMs = changes.at(-1)?.atMs ?? Date.now()
-    const waitingMs = Math.min(...[...this.#book.all()].map(({ sinceMs = Infinity }) => sinceMs))
-    const oldestMs = Math.min(behind > 0 ? lastMs : Infinity, waitingMs)
+    let oldestMs = behind > 0 ? lastMs : Infinity
+    for (const { sinceMs = Infinity } of this.#book.all()) oldestMs = Math.min(oldestMs, sinceMs)
     await this.#tell({
       phase: 'following',
       ...detectionBy(position),
@@ -441,8 +465,10 @@ export class Run {
     await this.#book.take(outcomes, sinceOf)
     for (const outcome of outcomes) {
       const key = keyOf(outcome)
-      if (outcome.result !== 'gone') seen.add(key)
       this.#handed.delete(key)
+      // What is gone at the source may have been made at the target before.
+      if (outcome.result === 'gone') continue
+      seen.add(key)
       this.#inHand.delete(key)
       if (outcome.kind === 'view') this.#handed.delete(keyOf({ ...idOf(outcome), kind: 'table' }))
     }

@@ -18,8 +18,15 @@ export class DryWriter implements CatalogWriter {
   readonly #writer: CatalogWriter
   #planned = { toAdd: 0, toChange: 0, toDrop: 0, samples: [] as string[] }
 
+  readonly functions?: NonNullable<CatalogWriter['functions']>
+  readonly constraints?: NonNullable<CatalogWriter['constraints']>
+  readonly statistics?: NonNullable<CatalogWriter['statistics']>
+
   constructor(writer: CatalogWriter) {
     this.#writer = writer
+    if (writer.functions !== undefined) this.functions = { create: nothing, alter: nothing, drop: nothing }
+    if (writer.constraints !== undefined) this.constraints = { add: nothing, drop: nothing }
+    if (writer.statistics !== undefined) this.statistics = { put: nothing }
   }
 
   /** What was told since it was asked last. */
@@ -28,10 +35,6 @@ export class DryWriter implements CatalogWriter {
     this.#planned = { toAdd: 0, toChange: 0, toDrop: 0, samples: [] }
     return planned
   }
-
-  readonly functions = { create: nothing, alter: nothing, drop: nothing }
-  readonly constraints = { add: nothing, drop: nothing }
-  readonly statistics = { put: nothing }
 
   refuses = (table: Table): string | undefined => this.#writer.refuses(table)
   isOwnParameter = (name: string): boolean => this.#writer.isOwnParameter(name)

@@ -12,8 +12,18 @@ export interface ObjectId {
   readonly name?: string
 }
 
+/** One text for each object: what stands between two slashes may have slashes in some catalogs. */
 export const keyOf = ({ kind, database, name }: ObjectId): string =>
-  [kind, database, ...(name === undefined ? [] : [name])].join('/')
+  [kind, ...[database, ...(name === undefined ? [] : [name])].map(encoded)].join('/')
+
+/** The object of a key. */
+export function objectOf(key: string): ObjectId {
+  const [kind = '', database = '', name] = key.split('/').map(decoded)
+  return { kind: kind as ObjectKind, database, ...(name !== undefined && { name }) }
+}
+
+const encoded = (text: string): string => text.replaceAll('%', '%25').replaceAll('/', '%2F')
+const decoded = (text: string): string => text.replaceAll('%2F', '/').replaceAll('%25', '%')
 
 /** What was found when an object was written last, as digests. Plain data. */
 export interface Settled {
