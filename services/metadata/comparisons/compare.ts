@@ -46,7 +46,7 @@ export async function compareAll(
 ): Promise<JobOutcome> {
   const isPlan = purpose === 'plan'
   // A verification looks at what is there alone: what the migration knows may be wrong.
-  const knownOf = (id: ObjectId): Known => (isPlan ? book.knownOf(id, new Set()) : {})
+  const knownOf = (id: ObjectId): Known => (isPlan ? book.knownOf(id) : {})
   const seen = new Set<string>()
   const tell = async (outcomes: readonly Outcome[]): Promise<void> => {
     for (const outcome of outcomes) if (outcome.result !== 'gone') seen.add(keyOf(outcome))

@@ -52,15 +52,9 @@ export class ObjectBook {
     return this.#known.values()
   }
 
-  /** @param inHand keys of what was being written when a process ended */
-  knownOf(id: ObjectId, inHand: ReadonlySet<string>): Known {
-    const record = this.get(id)
-    return {
-      ...(record?.wanted !== undefined && record.is !== undefined
-        ? { wanted: record.wanted, is: record.is }
-        : {}),
-      ...(inHand.has(keyOf(id)) && { inHand: true }),
-    }
+  knownOf(id: ObjectId): Known {
+    const { wanted, is } = this.get(id) ?? {}
+    return wanted === undefined || is === undefined ? {} : { wanted, is }
   }
 
   /** Stores what became of objects. */
@@ -150,8 +144,9 @@ function recordOf(
         : { ...common, ...settled, state: 'failed', ...fitting(note) }
     }
     case 'failed':
+      return { ...common, ...kept, state: 'failed', ...fitting(outcome.failure) }
     case 'held':
-      return { ...common, ...kept, state: outcome.result, ...fitting(outcome.failure) }
+      return { ...common, ...kept, ...outcome.settled, state: 'held', ...fitting(outcome.failure) }
     case 'conflict':
       return { ...common, ...kept, state: 'conflict', message: outcome.message }
     case 'waiting':

@@ -40,6 +40,9 @@ export const noFigures: Figures = {
   held: 0,
 }
 
+/** Tables that four threads have in hand, over a hundred kills in a row of which none let a comparison come to its end. */
+const maxInHand = 50_000
+
 /** A migration of metadata as it is stored. */
 export const MetadataMigrationRecord = strict({
   migrationName,
@@ -66,7 +69,7 @@ export const MetadataMigrationRecord = strict({
   /** Where the account of changes of the source has been read to; none where there is none. */
   position: Type.Optional(Text('Position')),
   /** Objects that were being written: what is half done with them is the migration's own work. */
-  inHand: list(Text('Key of an object')),
+  inHand: list(Text('Key of an object'), maxInHand),
   /** So many drops somebody approved of. */
   approvedDrops: Type.Optional(Count('Drops')),
   /** What was dropped because the source told of it, within an hour. */

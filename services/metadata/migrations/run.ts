@@ -28,7 +28,7 @@ import {
 } from './record.ts'
 import { type Scope, scopeOf } from './scope.ts'
 import { happened } from './transition.ts'
-import { keyOf, objectOf, type ObjectId, type Outcome } from './work/objects.ts'
+import { keyOf, type Known, objectOf, type ObjectId, type Outcome } from './work/objects.ts'
 import type { MetadataWork, TableWork, WorkKind, WorkSides } from './work/questions.ts'
 
 /** Tables that are handed to a thread at once: it tells of all of them when it is done, or some seconds are over. */
@@ -162,7 +162,7 @@ export class Run {
     for (const its of gone.filter((one) => !scope.has(one))) await this.#book.forget(its)
     const dropped = gone.filter((one) => scope.has(one))
     await this.#drop(sides, dropped, record.maxDrops, record)
-    await this.#dropUnknown(sides)
+    await this.#dropUnknown(sides, scope)
     const figures = this.#book.figures
     await this.#dependencies.records.update(
       this.#name,
@@ -173,7 +173,7 @@ export class Run {
           ...rest,
           done: record.wanted,
           compared: new Date().toISOString(),
-          inHand: [],
+          inHand: [...this.#inHand],
           ...(position !== undefined && { position }),
         }
       },
@@ -181,7 +181,6 @@ export class Run {
         emission(metadataMigrationEvents.compared, this.#name, { ...factOf(changed), ...figures }),
       ],
     )
-    this.#inHand.clear()
     await this.#tell(record.once ? this.#progress : { phase: 'following', ...detectionBy(position) })
   }
 
@@ -191,7 +190,7 @@ export class Run {
     seen: Set<string>,
   ): Promise<'there' | 'gone' | 'failed'> {
     const id = { kind: 'database', database } as const
-    const known = this.#book.knownOf(id, this.#inHand)
+    const known = this.#knownOf(id)
     await this.#take([id])
     const { outcomes } = await this.#ask('bring-database', sides, { database, known })
     await this.#taken(outcomes, seen)
@@ -203,7 +202,7 @@ export class Run {
     const known = Object.fromEntries(
       [...this.#book.all()]
         .filter((one) => one.kind === 'function' && one.database === database)
-        .map((one) => [one.name ?? '', this.#book.knownOf(one, this.#inHand)]),
+        .map((one) => [one.name ?? '', this.#knownOf(one)]),
     )
     const { outcomes } = await this.#ask('bring-functions', sides, { database, known })
     await this.#taken(outcomes, seen)
@@ -211,15 +210,21 @@ export class Run {
 
   #tableWork(database: string, name: string): TableWork {
     const record = this.#recordOf(database, name)
-    const known = record === undefined ? {} : this.#book.knownOf(record, this.#inHand)
-    // Which of both it is, is not known before it has been read.
-    const ids = (['table', 'view'] as const).map((kind) => ({ kind, database, name }))
-    const isInHand = ids.some((id) => this.#inHand.has(keyOf(id)))
     return {
       name,
-      known: isInHand ? { ...known, inHand: true } : known,
+      known: this.#knownOf(record ?? { kind: 'table', database, name }),
       sinceMs: record?.sinceMs ?? Date.now(),
     }
+  }
+
+  #knownOf(id: ObjectId): Known {
+    return { ...this.#book.knownOf(id), ...(this.#isInHand(id) && { inHand: true }) }
+  }
+
+  /** Of a table, it is not known before it has been read whether it is a view. */
+  #isInHand({ kind, ...id }: ObjectId): boolean {
+    const kinds = kind === 'table' || kind === 'view' ? (['table', 'view'] as const) : [kind]
+    return kinds.some((one) => this.#inHand.has(keyOf({ kind: one, ...id })))
   }
 
   #recordOf(database: string, name: string): ObjectRecord | undefined {
@@ -262,10 +267,8 @@ export class Run {
     { maxDrops, maxDropPercent, approvedDrops = 0 }: MetadataMigrationRecord,
   ): Promise<number> {
     // What never arrived is only forgotten.
-    const [there, never] = [
-      gone.filter(({ is }) => is !== undefined),
-      gone.filter(({ is }) => is === undefined),
-    ]
+    const isThere = (one: ObjectRecord) => one.is !== undefined || this.#isInHand(one)
+    const [there, never] = [gone.filter(isThere), gone.filter((one) => !isThere(one))]
     for (const one of never) await this.#book.forget(one)
     const isWholesale = there.length > fewDrops && there.length * 100 > this.#book.size * maxDropPercent
     if ((there.length > allowed || isWholesale) && there.length > approvedDrops) {
@@ -279,7 +282,7 @@ export class Run {
     const order = ['view', 'table', 'function', 'database'] as const
     const objects = there
       .toSorted((one, other) => order.indexOf(one.kind) - order.indexOf(other.kind))
-      .map((one) => ({ id: idOf(one), known: this.#book.knownOf(one, this.#inHand) }))
+      .map((one) => ({ id: idOf(one), known: this.#knownOf(one) }))
     for (let at = 0; at < objects.length; at += tablesAtOnce) {
       const some = objects.slice(at, at + tablesAtOnce)
       await this.#take(some.map(({ id }) => id))
@@ -292,9 +295,11 @@ export class Run {
    * Drops what was made by a piece of work of which nothing was heard, and is gone at the source by now: it is in no book,
    * and nobody else would.
    */
-  async #dropUnknown(sides: WorkSides): Promise<void> {
-    const objects = [...this.#inHand]
-      .map(objectOf)
+  async #dropUnknown(sides: WorkSides, scope: Scope): Promise<void> {
+    const ids = [...this.#inHand].map(objectOf)
+    for (const id of ids) if (!scope.has(id)) this.#inHand.delete(keyOf(id))
+    const objects = ids
+      .filter((id) => scope.has(id))
       .filter((id) =>
         id.kind === 'table'
           ? this.#recordOf(id.database, id.name ?? '') === undefined
@@ -332,14 +337,13 @@ export class Run {
     }
     const { changes, behind } = answer
     if (changes.length > 0) await this.#bringChanges(record, scope, sides, changes)
-    await this.#dropUnknown(sides)
+    await this.#dropUnknown(sides, scope)
     if (answer.position !== position)
       await this.#dependencies.records.update(this.#name, (current) =>
         current.internalId === this.#internalId && current.done === record.done
-          ? { ...current, position: answer.position, inHand: [] }
+          ? { ...current, position: answer.position, inHand: [...this.#inHand] }
           : undefined,
       )
-    this.#inHand.clear()
     const lastMs = changes.at(-1)?.atMs ?? Date.now()
     let oldestMs = behind > 0 ? lastMs : Infinity
     for (const { sinceMs = Infinity } of this.#book.all()) oldestMs = Math.min(oldestMs, sinceMs)
@@ -453,7 +457,8 @@ export class Run {
   /** Stores which objects are being written, before they are. */
   async #take(ids: readonly ObjectId[]): Promise<void> {
     for (const id of ids) this.#handed.add(keyOf(id))
-    const inHand = [...this.#handed]
+    // With those of a process that ended: nobody has looked at them yet.
+    const inHand = [...new Set([...this.#handed, ...this.#inHand])]
     await this.#dependencies.records.update(this.#name, (current) =>
       current.internalId === this.#internalId ? { ...current, inHand } : undefined,
     )
@@ -469,8 +474,11 @@ export class Run {
       // What is gone at the source may have been made at the target before.
       if (outcome.result === 'gone') continue
       seen.add(key)
-      this.#inHand.delete(key)
-      if (outcome.kind === 'view') this.#handed.delete(keyOf({ ...idOf(outcome), kind: 'table' }))
+      const asTable = keyOf({ ...idOf(outcome), kind: outcome.kind === 'view' ? 'table' : outcome.kind })
+      this.#handed.delete(asTable)
+      this.#inHand.delete(asTable)
+      if (outcome.result === 'failed' && outcome.isWritten) this.#inHand.add(key)
+      else this.#inHand.delete(key)
     }
   }
 

@@ -17,12 +17,13 @@ export function drop(
   const { source, target, writer } = sides
   const isOurs = (found: string) => known.is === found || known.inHand === true || onConflict === 'overwrite'
   const conflict = { ...id, result: 'conflict', message: conflictMessage } as const
-  return outcomeOf(id, async () => {
+  return outcomeOf(id, async (writing) => {
     switch (kind) {
       case 'database': {
         if ((await source.database(database, signal)) !== undefined) return { ...id, result: 'kept' }
         const is = await target.database(database, signal)
         if (is !== undefined && !isOurs(sides.digest(is))) return conflict
+        writing()
         if (is !== undefined) await writer.dropDatabase(database, signal)
         break
       }
@@ -31,6 +32,7 @@ export function drop(
         if ((await source.table(database, name, signal)) !== undefined) return { ...id, result: 'kept' }
         const is = await target.table(database, name, signal)
         if (is !== undefined && !isOurs(sides.digest(is))) return conflict
+        writing()
         if (is !== undefined) await writer.dropTable({ database, name }, signal)
         break
       }
@@ -40,6 +42,7 @@ export function drop(
         if ((await its(source.functions)) !== undefined) return { ...id, result: 'kept' }
         const is = await its(target.functions)
         if (is !== undefined && !isOurs(sides.digest(is))) return conflict
+        writing()
         if (is !== undefined) await writer.functions?.drop(database, name, signal)
         break
       }

@@ -53,7 +53,13 @@ export type Outcome = ObjectId & { readonly partitions?: number } & (
     | { readonly result: 'gone' }
     | { readonly result: 'kept' }
     | { readonly result: 'dropped' }
-    | { readonly result: 'failed' | 'held'; readonly failure: Failure }
+    | {
+        readonly result: 'failed'
+        readonly failure: Failure
+        /** Whether something was being written: nobody knows what the target has of it. */
+        readonly isWritten?: true
+      }
+    | { readonly result: 'held'; readonly failure: Failure; readonly settled?: Settled }
     | { readonly result: 'conflict' | 'waiting'; readonly message: string }
   )
 

@@ -2,7 +2,7 @@ import type { CatalogFunction } from '../../../../subjects/metadata/objects.ts'
 import { StoreError } from '../../../drivers/contract/store-error.ts'
 import { unlessGone } from '../../catalogs/unless-gone.ts'
 import type { Known, Outcome } from './objects.ts'
-import { conflictMessage, type OnConflict, outcomeOf } from './reconcile.ts'
+import { conflictMessage, type OnConflict, outcomeOf, type Writing } from './reconcile.ts'
 import type { Sides } from './sides.ts'
 
 /** Brings all functions of a database; empty where the source knows of none. Throws StoreError for what concerns the whole catalog. */
@@ -23,11 +23,11 @@ export async function reconcileFunctions(
   for (const its of wanted) {
     const id = { kind: 'function', database, name: its.name } as const
     outcomes.push(
-      await outcomeOf(id, async () => {
+      await outcomeOf(id, async (writing) => {
         const { functions } = writer
         if (functions === undefined) throw new StoreError('unsupported', 'the target holds no functions')
         return reconcileFunction(
-          { sides, functions, known: knownOf(its.name), onConflict, signal },
+          { sides, functions, known: knownOf(its.name), onConflict, writing, signal },
           sides.wanted.function(its),
           found.get(its.name),
         )
@@ -43,12 +43,14 @@ async function reconcileFunction(
     functions,
     known,
     onConflict,
+    writing,
     signal,
   }: {
     readonly sides: Sides
     readonly functions: NonNullable<Sides['writer']['functions']>
     readonly known: Known
     readonly onConflict: OnConflict
+    readonly writing: Writing
     readonly signal: AbortSignal
   },
   wanted: CatalogFunction,
@@ -61,6 +63,7 @@ async function reconcileFunction(
   if (found === digest) return { ...id, result: 'same', settled }
   const isOurs = known.is === found || known.inHand === true || onConflict === 'overwrite'
   if (!isOurs) return { ...id, result: 'conflict', message: conflictMessage }
+  writing()
   if (is === undefined) await functions.create(wanted, signal)
   else await functions.alter(wanted, signal)
   return { ...id, result: is === undefined ? 'created' : 'changed', settled }

@@ -12,6 +12,7 @@ import {
   type OnConflict,
   outcomeOf,
   settle,
+  type Writing,
 } from './reconcile.ts'
 import type { Sides } from './sides.ts'
 
@@ -50,14 +51,14 @@ export async function reconcileTable(
   const { database, name, known, onConflict, gates } = asked
   const source = await sides.source.table(database, name, signal)
   const id = { kind: source?.view === undefined ? 'table' : 'view', database, name } as const
-  const outcome = await outcomeOf(id, async (): Promise<Outcome> => {
+  const outcome = await outcomeOf(id, async (writing): Promise<Outcome> => {
     if (source === undefined) return { ...id, result: 'gone' }
     const wanted = sides.wanted.table(source)
     const refusal = sides.writer.refuses(wanted)
     if (refusal !== undefined) throw new StoreError('unsupported', refusal)
     const closed = refusalOfGates(gates, sides.locations.pathAtSource(source.storage.location), asked.sinceMs)
     if (closed !== undefined) return { ...id, result: 'waiting', message: closed }
-    const settled = await settleTable(sides, { known, onConflict, wanted }, signal)
+    const settled = await settleTable(sides, { known, onConflict, wanted, writing }, signal)
     if (settled === undefined) return { ...id, result: 'conflict', message: conflictMessage }
     const isPartitioned = source.partitionKeys.length > 0 && source.view === undefined
     const done = isPartitioned
@@ -77,7 +78,7 @@ export async function reconcileTable(
       : undefined
     after = done?.after
     if (done !== undefined && done.held > 0)
-      return { ...id, result: 'held', failure: tooMany(done.held, asked.maxDrops) }
+      return { ...id, result: 'held', failure: tooMany(done.held, asked.maxDrops), settled: settled.settled }
     const isToBeMade = sides.dry !== undefined && settled.result === 'created'
     const note =
       source.view === undefined && !isToBeMade
@@ -99,21 +100,32 @@ export async function reconcileTable(
 
 async function settleTable(
   sides: Sides,
-  { known, onConflict, wanted }: { known: Known; onConflict: OnConflict; wanted: Table },
+  {
+    known,
+    onConflict,
+    wanted,
+    writing,
+  }: { known: Known; onConflict: OnConflict; wanted: Table; writing: Writing },
   signal: AbortSignal,
 ): Promise<Done | undefined> {
   const { writer, target } = sides
   const { database, name } = wanted
-  return settle(sides, known, onConflict, {
-    wanted,
-    read: () => target.table(database, name, signal),
-    create: () => writer.createTable(wanted, signal),
-    alter: async (is) => {
-      if (canBecome(is, wanted)) return writer.alterTable(wanted, signal)
-      await writer.dropTable({ database, name }, signal)
-      await writer.createTable(wanted, signal)
+  return settle(
+    sides,
+    known,
+    onConflict,
+    {
+      wanted,
+      read: () => target.table(database, name, signal),
+      create: () => writer.createTable(wanted, signal),
+      alter: async (is) => {
+        if (canBecome(is, wanted)) return writer.alterTable(wanted, signal)
+        await writer.dropTable({ database, name }, signal)
+        await writer.createTable(wanted, signal)
+      },
     },
-  })
+    writing,
+  )
 }
 
 /** What of a table did not arrive, though the table has. */

@@ -7,6 +7,9 @@ import type { Sides } from './sides.ts'
 
 export type OnConflict = 'report' | 'overwrite'
 
+/** Called before something of an object is written. */
+export type Writing = () => void
+
 /** What of one object is read, compared and written, whatever it is. */
 interface Steps<T extends object> {
   readonly wanted: T
@@ -36,6 +39,7 @@ export async function settle<T extends Database | Table>(
   known: Known,
   onConflict: OnConflict,
   { wanted, read, create, alter }: Steps<T>,
+  writing: Writing,
 ): Promise<Done | undefined> {
   const digest = sides.digest(wanted)
   for (let attempt = 1; ; attempt++) {
@@ -46,6 +50,7 @@ export async function settle<T extends Database | Table>(
     // One that was never there, or that somebody has dropped, is compared as well.
     const isOurs = known.is === found || known.inHand === true || onConflict === 'overwrite'
     if (!isOurs) return undefined
+    writing()
     try {
       await (is === undefined ? create() : alter(is))
     } catch (error) {
@@ -78,11 +83,20 @@ const isOfAll = ({ failure }: StoreError): boolean =>
   failure === 'unreachable' || failure === 'refused' || failure === 'throttled'
 
 /** What became of an object, with all errors that are its own. */
-export async function outcomeOf(id: ObjectId, work: () => Promise<Outcome>): Promise<Outcome> {
+export async function outcomeOf(
+  id: ObjectId,
+  work: (writing: Writing) => Promise<Outcome>,
+): Promise<Outcome> {
+  let isWritten: true | undefined
   try {
-    return await work()
+    return await work(() => void (isWritten = true))
   } catch (error) {
-    return { ...id, result: 'failed', failure: failureOf(error) }
+    return {
+      ...id,
+      result: 'failed',
+      failure: failureOf(error),
+      ...(isWritten !== undefined && { isWritten }),
+    }
   }
 }
 
@@ -98,7 +112,7 @@ export async function reconcileDatabase(
   signal: AbortSignal,
 ): Promise<Outcome> {
   const id = { kind: 'database', database: name } as const
-  return outcomeOf(id, async () => {
+  return outcomeOf(id, async (writing) => {
     const source = await sides.source.database(name, signal)
     if (source === undefined) return { ...id, result: 'gone' }
     const wanted = sides.wanted.database(source)
@@ -107,12 +121,18 @@ export async function reconcileDatabase(
       const digest = sides.digest(wanted)
       return { ...id, result: 'same', settled: { wanted: digest, is: digest } }
     }
-    const settled = await settle(sides, known, onConflict, {
-      wanted,
-      read: () => sides.target.database(name, signal),
-      create: () => sides.writer.createDatabase(wanted, signal),
-      alter: () => sides.writer.alterDatabase(wanted, signal),
-    })
+    const settled = await settle(
+      sides,
+      known,
+      onConflict,
+      {
+        wanted,
+        read: () => sides.target.database(name, signal),
+        create: () => sides.writer.createDatabase(wanted, signal),
+        alter: () => sides.writer.alterDatabase(wanted, signal),
+      },
+      writing,
+    )
     return settled === undefined
       ? { ...id, result: 'conflict', message: conflictMessage }
       : { ...id, ...settled }
