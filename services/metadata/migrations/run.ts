@@ -88,8 +88,15 @@ export class Run {
     this.#internalId = internalId
   }
 
-  /** Works until it is ended, or there is nothing left to do. Never rejects. */
+  /** Works until it is ended, or there is nothing left to do, and leaves its figures as they are then. Never rejects. */
   async work(): Promise<void> {
+    await this.#untilEnded()
+    await this.#tell(this.#progress).catch((err: unknown) =>
+      this.#dependencies.log.warn({ err, migration: this.#name }, 'The last figures cannot be stored.'),
+    )
+  }
+
+  async #untilEnded(): Promise<void> {
     const { signal } = this.#closing
     const { log } = this.#dependencies
     for (let attempt = 1; !signal.aborted;) {
