@@ -145,9 +145,9 @@ test('a live migration of metadata ends equal, whoever is killed', async () => {
     phase: async () => (await get()).phase ?? 'starting',
     check: () => undefined,
   })
-  let isWriting = true
+  const ending = new AbortController()
   const writing = (async () => {
-    while (isWriting) {
+    while (!ending.signal.aborted) {
       await writer.next()
       // A driver of folders of this host waits for the disk where it is, so that nobody else would have a turn.
       await setImmediate()
@@ -157,7 +157,7 @@ test('a live migration of metadata ends equal, whoever is killed', async () => {
   try {
     while (kills < killsOf('metadata')) kills += (await killer.next()).length
   } finally {
-    isWriting = false
+    ending.abort()
     await writing
   }
   // What it says of itself is of before; the comparison after the last change is the one that counts.
