@@ -228,7 +228,11 @@ test('commands are for some states, and a rule that is used stays', async () => 
   })
   expect(await platform.call(metadataRules.test, { table: 'sales.anything' })).toEqual({ ruleNames: ['all'] })
   await platform.call(forget, { migrationName })
-  await expect(get()).rejects.toMatchObject({ code: 'NOT_FOUND' })
+  for (const ask of [get, () => platform.call(start, { migrationName })])
+    await expect(ask()).rejects.toMatchObject({
+      code: 'NOT_FOUND',
+      message: `there is no metadata migration ${migrationName}`,
+    })
 })
 
 test('what cannot go on says why, and goes on when that is mended', async () => {

@@ -9,6 +9,7 @@ import { maxPageLength } from '../../../subjects/kit/schemas.ts'
 import {
   defaultMaxDropPercent,
   defaultMaxDrops,
+  type MetadataMigration,
   metadataMigrationEvents,
   type metadataMigrations,
   type MetadataObject,
@@ -46,8 +47,6 @@ const started = (current: MetadataMigrationRecord): MetadataMigrationRecord => (
   started: new Date().toISOString(),
 })
 
-const same = (current: MetadataMigrationRecord): MetadataMigrationRecord => current
-
 export function migrationHandlers(dependencies: MigrationDependencies): Handlers<typeof metadataMigrations> {
   const { owners, catalogs, rules, records, objects, progress } = dependencies
   const find = async (migrationName: string): Promise<MetadataMigrationRecord> => {
@@ -74,26 +73,32 @@ export function migrationHandlers(dependencies: MigrationDependencies): Handlers
     fix: `delete some with "${product} metadata-migrations delete"`,
     count: (owner) => records.sizeOfGroup(owner),
   }
-  const stopIfAsked = async (migrationName: string, forceStop: boolean): Promise<void> => {
-    const { state } = await find(migrationName)
-    if (forceStop && next(state, 'stop') !== undefined) await command(records, migrationName, 'stop', same)
-  }
   const forgetWork = async ({ internalId }: MetadataMigrationRecord): Promise<void> => {
     await eraseObjects(objects, internalId)
     await progress.erase(internalId)
   }
-  const commandOf =
-    (
-      trigger: 'start' | 'pause' | 'resume' | 'stop',
-      change: (current: MetadataMigrationRecord) => MetadataMigrationRecord,
-    ) =>
-    async (migrationName: string) =>
-      shown(await command(records, migrationName, trigger, change))
+  /** Does what somebody asks for. */
+  const commanded = async (
+    migrationName: string,
+    trigger: 'start' | 'pause' | 'resume' | 'stop',
+    change: (current: MetadataMigrationRecord) => MetadataMigrationRecord = (current) => current,
+  ): Promise<MetadataMigration> => {
+    await find(migrationName)
+    return shown(await command(records, migrationName, trigger, change))
+  }
   const commands = {
-    start: commandOf('start', started),
-    pause: commandOf('pause', same),
-    resume: commandOf('resume', same),
-    stop: commandOf('stop', same),
+    start: (name: string, once?: boolean) =>
+      commanded(name, 'start', (current) => ({
+        ...started(current),
+        ...(once !== undefined && { once }),
+      })),
+    pause: (name: string) => commanded(name, 'pause'),
+    resume: (name: string) => commanded(name, 'resume'),
+    stop: (name: string) => commanded(name, 'stop'),
+  }
+  const stopIfAsked = async (migrationName: string, forceStop: boolean): Promise<void> => {
+    const { state } = await find(migrationName)
+    if (forceStop && next(state, 'stop') !== undefined) await commands.stop(migrationName)
   }
   const toAll = async (trigger: keyof typeof commands) => {
     const outcomes: {
@@ -172,13 +177,7 @@ export function migrationHandlers(dependencies: MigrationDependencies): Handlers
       })
       return page.map(publicObject)
     },
-    start: async ({ migrationName, once }) =>
-      shown(
-        await command(records, migrationName, 'start', (current) => ({
-          ...started(current),
-          ...(once !== undefined && { once }),
-        })),
-      ),
+    start: ({ migrationName, once }) => commands.start(migrationName, once),
     pause: ({ migrationName }) => commands.pause(migrationName),
     resume: ({ migrationName }) => commands.resume(migrationName),
     stop: ({ migrationName }) => commands.stop(migrationName),
