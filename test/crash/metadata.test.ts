@@ -1,18 +1,14 @@
-import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { rmSync } from 'node:fs'
 import { setImmediate } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { Catalog } from '../../services/metadata/catalogs/contract/catalog.ts'
-import { openCatalog } from '../../services/metadata/catalogs/index.ts'
 import { partitionName } from '../../services/metadata/catalogs/partition-names.ts'
-import { filesystems } from '../../subjects/filesystems/filesystems.ts'
-import { metadataCatalogs } from '../../subjects/metadata/catalogs.ts'
 import { metadataComparisons } from '../../subjects/metadata/comparisons.ts'
 import { metadataMigrations } from '../../subjects/metadata/migrations.ts'
 import type { Partition, Table } from '../../subjects/metadata/objects.ts'
 import { metadataRules } from '../../subjects/metadata/rules.ts'
 import { plainStorage } from '../support/catalog-conformance.ts'
+import { DocumentLake } from '../support/document-lake.ts'
 import { createHome } from '../support/platform.ts'
 import { oneOf, randomBelow, seededRandom } from '../support/random.ts'
 import { until } from '../support/until.ts'
@@ -28,38 +24,26 @@ const migrationName = 'lake'
 const rootFolder = '/metadata'
 const tablesInSource = 60
 const partitionsOfTable = 40
-let lake: string
+const lake = new DocumentLake()
 let home: string
 let victim: Victim
 let source: Catalog
 beforeAll(async () => {
-  lake = mkdtempSync(join(tmpdir(), 'gantry-lake-'))
   home = await createHome()
   victim = new Victim(home)
   await victim.start()
-  for (const role of ['source', 'target'] as const) {
-    const fsRoot = join(lake, role)
-    mkdirSync(fsRoot)
-    await victim.call(filesystems['create-local'], { fileSystemId: role, role, fsRoot })
-    await victim.call(metadataCatalogs['create-filesystem'], {
-      catalogId: role,
-      fileSystemId: role,
-      rootFolder,
-    })
-  }
-  source = await openCatalog({
-    kind: 'filesystem',
-    options: { fileSystemId: 'source', rootFolder },
-    filesystem: { kind: 'local', options: { fsRoot: join(lake, 'source') } },
-  })
+  await lake.addFilesystems(victim)
+  await lake.addCatalogs(victim, rootFolder)
+  source = await lake.open('source', rootFolder)
 })
 afterAll(async () => {
   await victim?.[Symbol.asyncDispose]()
   source?.close()
-  for (const folder of [lake, home]) rmSync(folder, { recursive: true, force: true })
+  lake[Symbol.dispose]()
+  rmSync(home, { recursive: true, force: true })
 })
 
-const at = (path: string) => `file:${lake}/source/${path}`
+const at = (path: string) => lake.at(path)
 const table = (name: string, version: number): Table => ({
   database: 'sales',
   name,

@@ -1,38 +1,27 @@
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { openCatalog } from '../../services/metadata/catalogs/index.ts'
-import { filesystems } from '../../subjects/filesystems/filesystems.ts'
-import { metadataCatalogs } from '../../subjects/metadata/catalogs.ts'
 import { metadataMigrations } from '../../subjects/metadata/migrations.ts'
 import { metadataRules } from '../../subjects/metadata/rules.ts'
 import { plainStorage } from '../support/catalog-conformance.ts'
+import { DocumentLake } from '../support/document-lake.ts'
 import { startTestPlatform, type TestPlatform } from '../support/platform.ts'
 import { until } from '../support/until.ts'
 
 /** Migrations from documents to documents, each beside its data. */
 const never = new AbortController().signal
-let lake: string
+const rootFolder = '/metadata'
+const lake = new DocumentLake()
 let platform: TestPlatform
 beforeAll(async () => {
-  lake = mkdtempSync(join(tmpdir(), 'gantry-lake-'))
   platform = await startTestPlatform()
-  for (const role of ['source', 'target'] as const) {
-    const fsRoot = join(lake, role)
-    mkdirSync(fsRoot)
-    await platform.call(filesystems['create-local'], { fileSystemId: role, role, fsRoot })
-    await platform.call(metadataCatalogs['create-filesystem'], {
-      catalogId: role,
-      fileSystemId: role,
-      rootFolder: '/metadata',
-    })
-  }
+  await lake.addFilesystems(platform)
+  await lake.addCatalogs(platform, rootFolder)
   await platform.call(metadataRules.create, { ruleName: 'all', databasePattern: '*', tablePattern: '*' })
 })
 afterAll(async () => {
   await platform?.[Symbol.asyncDispose]()
-  rmSync(lake, { recursive: true, force: true })
+  lake[Symbol.dispose]()
 })
 
 /** Texts of all files below a folder, by path. */
@@ -60,11 +49,9 @@ const once = async (migrationName: string) => {
 }
 
 test('all arrives with its locations changed, and a second time changes no document', async () => {
-  const filesystem = { kind: 'local', options: { fsRoot: join(lake, 'source') } } as const
-  const options = { fileSystemId: 'source', rootFolder: '/metadata' }
-  const catalog = await openCatalog({ kind: 'filesystem', options, filesystem })
+  const catalog = await lake.open('source', rootFolder)
   const { writer } = catalog
-  const at = (path: string) => `file:${lake}/source/${path}`
+  const at = (path: string) => lake.at(path)
   await writer!.createDatabase({ name: 'sales', location: at('sales'), parameters: {} }, never)
   await writer!.createTable(
     {
@@ -93,15 +80,15 @@ test('all arrives with its locations changed, and a second time changes no docum
     partitions: 500,
     failed: 0,
   })
-  const wanted = textsIn(join(lake, 'source/metadata'))
-  const arrived = textsIn(join(lake, 'target/metadata'))
+  const wanted = textsIn(join(lake.root, 'source/metadata'))
+  const arrived = textsIn(join(lake.root, 'target/metadata'))
   expect(wanted.size).toBeGreaterThan(3)
   const moved = (text: string) => text.replaceAll(/"file:[^"]*\/source\//g, '"at:')
   const placed = (text: string) => text.replaceAll(/"file:[^"]*\/(?:source|target)\//g, '"at:')
   expect(new Map([...arrived].map(([file, text]) => [file, placed(text)]))).toEqual(
     new Map([...wanted].map(([file, text]) => [file, moved(text)])),
   )
-  for (const text of arrived.values()) expect(text).toContain(`${lake}/target`)
+  for (const text of arrived.values()) expect(text).toContain(`${lake.root}/target`)
   expect(await once('second')).toMatchObject({ state: 'COMPLETED', failed: 0 })
-  expect(textsIn(join(lake, 'target/metadata'))).toEqual(arrived)
+  expect(textsIn(join(lake.root, 'target/metadata'))).toEqual(arrived)
 })

@@ -1,10 +1,7 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import type { Catalog } from '../../services/metadata/catalogs/contract/catalog.ts'
-import { openCatalog } from '../../services/metadata/catalogs/index.ts'
-import { filesystems } from '../../subjects/filesystems/filesystems.ts'
 import { metadataCatalogs } from '../../subjects/metadata/catalogs.ts'
 import { metadataComparisons } from '../../subjects/metadata/comparisons.ts'
 import { type MetadataMigration, metadataMigrations } from '../../subjects/metadata/migrations.ts'
@@ -12,28 +9,24 @@ import type { Table } from '../../subjects/metadata/objects.ts'
 import { metadataRules } from '../../subjects/metadata/rules.ts'
 import { migrations } from '../../subjects/migrations/migrations.ts'
 import { plainStorage } from '../support/catalog-conformance.ts'
+import { DocumentLake } from '../support/document-lake.ts'
 import { startTestPlatform, type TestPlatform } from '../support/platform.ts'
 import { until } from '../support/until.ts'
 
 /** Migrations from documents to documents, which can be looked at without a metastore. */
 const never = new AbortController().signal
-let lake: string
+const lake = new DocumentLake()
 let platform: TestPlatform
 let source: Catalog
 let target: Catalog
 beforeAll(async () => {
-  lake = mkdtempSync(join(tmpdir(), 'gantry-lake-'))
   platform = await startTestPlatform()
-  for (const role of ['source', 'target'] as const) {
-    const fsRoot = join(lake, role)
-    mkdirSync(fsRoot)
-    await platform.call(filesystems['create-local'], { fileSystemId: role, role, fsRoot })
-  }
+  await lake.addFilesystems(platform)
   await platform.call(metadataRules.create, { ruleName: 'all', databasePattern: '*', tablePattern: '*' })
 })
 afterAll(async () => {
   await platform?.[Symbol.asyncDispose]()
-  rmSync(lake, { recursive: true, force: true })
+  lake[Symbol.dispose]()
 })
 
 let count = 0
@@ -41,23 +34,12 @@ let count = 0
 beforeEach(async () => {
   count += 1
   const rootFolder = `/metadata-${count}`
-  for (const role of ['source', 'target'] as const)
-    await platform.call(metadataCatalogs['create-filesystem'], {
-      catalogId: `${role}-${count}`,
-      fileSystemId: role,
-      rootFolder,
-    })
-  const open = (role: string) =>
-    openCatalog({
-      kind: 'filesystem',
-      options: { fileSystemId: role, rootFolder },
-      filesystem: { kind: 'local', options: { fsRoot: join(lake, role) } },
-    })
-  ;[source, target] = await Promise.all([open('source'), open('target')])
+  await lake.addCatalogs(platform, rootFolder, (side) => `${side}-${count}`)
+  ;[source, target] = await Promise.all([lake.open('source', rootFolder), lake.open('target', rootFolder)])
   await source.writer!.createDatabase({ name: 'sales', location: at('sales'), parameters: {} }, never)
 })
 
-const at = (path: string, side = 'source') => `file:${lake}/${side}/${path}`
+const at = (path: string) => lake.at(path)
 const table = (name: string, more: Partial<Table> = {}): Table => ({
   database: 'sales',
   name,
@@ -180,7 +162,7 @@ test('a plan says what would be done, and a verification what is not as it shoul
 })
 
 test('a table waits for its files', async () => {
-  const folder = join(lake, 'source/sales/gated')
+  const folder = join(lake.root, 'source/sales/gated')
   mkdirSync(folder, { recursive: true })
   writeFileSync(join(folder, 'data'), 'rows')
   await create('gated')
@@ -199,7 +181,7 @@ test('a table waits for its files', async () => {
   await platform.call(migrations.start, { migrationId })
   await reaches('the end', ({ state }) => state === 'COMPLETED')
   expect(await arrived('gated')).toMatchObject({
-    storage: { location: at('sales/gated', 'target').replace('file:', 'file://') },
+    storage: { location: `file://${lake.root}/target/sales/gated` },
   })
   await platform.call(migrations.delete, { migrationId })
 })
