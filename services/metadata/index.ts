@@ -26,7 +26,7 @@ import { Ends } from './migrations/ends.ts'
 import { MetadataMigrationRecord, ObjectRecord, ProgressRecord, RuleRecord } from './migrations/record.ts'
 import type { RunDependencies } from './migrations/run.ts'
 import { Runner } from './migrations/runner.ts'
-import type { MetadataAnswer } from './migrations/work/questions.ts'
+import type { MetadataAnswer } from './migrations/reconcile/questions.ts'
 
 export interface MetadataNeeds {
   readonly connection: NatsConnection
@@ -55,7 +55,7 @@ export const metadataService = service({
       what: 'the catalog',
     })
     const workThreads = new QuestionThreads<object, MetadataAnswer>({
-      entry: new URL('./migrations/work/work-thread.ts', import.meta.url),
+      entry: new URL('./migrations/reconcile/reconcile-thread.ts', import.meta.url),
       workerData: { bounds },
       what: 'a catalog of the migration',
       patienceMs: workPatienceMs,

@@ -10,10 +10,10 @@ import type { ObjectBook } from '../migrations/book.ts'
 import type { MetadataMigrationRecord } from '../migrations/record.ts'
 import { type Asked, tablesAtOnce } from '../migrations/run.ts'
 import type { Scope } from '../migrations/scope.ts'
-import type { Gate } from '../migrations/work/gates.ts'
-import type { Difference } from '../migrations/work/differences.ts'
-import { keyOf, type Known, type ObjectId, type Outcome } from '../migrations/work/objects.ts'
-import type { TableWork } from '../migrations/work/questions.ts'
+import type { Gate } from '../migrations/reconcile/gates.ts'
+import type { Difference } from '../migrations/reconcile/differences.ts'
+import { keyOf, type Known, type ObjectId, type Outcome } from '../migrations/reconcile/objects.ts'
+import type { TableWork } from '../migrations/reconcile/questions.ts'
 
 const csvColumns = ['kind', 'database', 'name', 'result', 'field', 'wanted', 'found', 'reason'] as const
 export const csvHead = csvLine(csvColumns)

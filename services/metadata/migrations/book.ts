@@ -3,8 +3,7 @@ import { concurrently } from '../../../broker/common/concurrently.ts'
 import type { Collection } from '../../../broker/state/collection.ts'
 import { maxTextLength } from '../../../subjects/kit/schemas.ts'
 import { shortened } from '../../../subjects/kit/shortened.ts'
-import type { Failure, Known, ObjectId, Outcome } from './work/objects.ts'
-import { keyOf } from './work/objects.ts'
+import { type Failure, keyOf, type Known, type ObjectId, type Outcome } from './reconcile/objects.ts'
 import { type Figures, noFigures, objectKey, type ObjectRecord } from './record.ts'
 
 /** Records that are written at once: the broker answers each in its turn. */

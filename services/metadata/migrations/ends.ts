@@ -13,9 +13,9 @@ import { urisOf } from '../../drivers/index.ts'
 import { withFilesystem } from '../api/filesystem-of.ts'
 import { type CatalogRecord, specOf } from '../api/record.ts'
 import type { MetadataMigrationRecord } from './record.ts'
-import type { Gate } from './work/gates.ts'
-import type { LocationRules } from './work/locations.ts'
-import type { WorkSides } from './work/questions.ts'
+import type { Gate } from './reconcile/gates.ts'
+import type { LocationRules } from './reconcile/locations.ts'
+import type { WorkSides } from './reconcile/questions.ts'
 
 /** What both ends of a migration are, as they are now. */
 export class Ends {

@@ -9,7 +9,7 @@ import {
   objectStates,
 } from '../../../subjects/metadata/migrations.ts'
 import { MetadataRule } from '../../../subjects/metadata/rules.ts'
-import { keyOf, type ObjectId } from './work/objects.ts'
+import { keyOf, type ObjectId } from './reconcile/objects.ts'
 
 const { migrationName, internalId, source, target, ruleNames, once, onConflict, maxDrops, maxDropPercent } =
   Model.properties

@@ -28,8 +28,8 @@ import {
 } from './record.ts'
 import { type Scope, scopeOf } from './scope.ts'
 import { happened } from './transition.ts'
-import { keyOf, type Known, objectOf, type ObjectId, type Outcome } from './work/objects.ts'
-import type { MetadataWork, TableWork, WorkKind, WorkSides } from './work/questions.ts'
+import { keyOf, type Known, objectOf, type ObjectId, type Outcome } from './reconcile/objects.ts'
+import type { MetadataWork, TableWork, WorkKind, WorkSides } from './reconcile/questions.ts'
 
 /** Tables that are handed to a thread at once: it tells of all of them when it is done, or some seconds are over. */
 export const tablesAtOnce = 100

@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest'
 import { Scope } from '../../../../services/metadata/migrations/scope.ts'
 import { next, requireNext } from '../../../../services/metadata/migrations/states.ts'
-import { differencesOf } from '../../../../services/metadata/migrations/work/differences.ts'
-import { type Gate, refusalOfGates } from '../../../../services/metadata/migrations/work/gates.ts'
-import { digestOf, keyOf, objectOf } from '../../../../services/metadata/migrations/work/objects.ts'
+import { differencesOf } from '../../../../services/metadata/migrations/reconcile/differences.ts'
+import { type Gate, refusalOfGates } from '../../../../services/metadata/migrations/reconcile/gates.ts'
+import { digestOf, keyOf, objectOf } from '../../../../services/metadata/migrations/reconcile/objects.ts'
 import { metadataStates } from '../../../../subjects/metadata/migrations.ts'
 
 test('equal objects have the same digest, however their fields are ordered; others do not', () => {
