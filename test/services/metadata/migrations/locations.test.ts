@@ -1,5 +1,8 @@
 import { expect, test } from 'vitest'
-import { type LocationRules, Locations } from '../../../../services/metadata/migrations/reconcile/locations.ts'
+import {
+  type LocationRules,
+  Locations,
+} from '../../../../services/metadata/migrations/reconcile/locations.ts'
 import type { Table } from '../../../../subjects/metadata/objects.ts'
 import { plainStorage } from '../../../support/catalog-conformance.ts'
 
