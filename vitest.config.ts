@@ -2,7 +2,7 @@ import { availableParallelism } from 'node:os'
 import { defineConfig, type TestProjectInlineConfiguration } from 'vitest/config'
 
 /** The end of a test file's name says what it needs; docs/HACKING.md has the rule. */
-const kinds = ['platform', 'alone', 'slow']
+const kinds = ['platform', 'alone', 'slow', 'ui']
 const ending = (kind: string) => `test/**/*.${kind}.test.ts`
 const broker = 'test/support/nats-server.setup.ts'
 const compiled = 'test/support/compiled.setup.ts'
@@ -56,6 +56,16 @@ export default defineConfig({
       },
       { test: { ...usual, name: 'alone', include: [ending('alone')], globalSetup: [compiled, broker] } },
       { test: { ...usual, name: 'slow', include: [ending('slow')], globalSetup: [compiled, broker] } },
+      // A browser takes all cores by itself.
+      {
+        test: {
+          ...usual,
+          name: 'ui',
+          include: [ending('ui')],
+          fileParallelism: false,
+          globalSetup: [compiled, broker],
+        },
+      },
       {
         test: {
           name: 'crash',
@@ -85,10 +95,14 @@ export default defineConfig({
             'test/support/iceberg-rest.setup.ts',
             'test/support/kafka.setup.ts',
             'test/support/sqs.setup.ts',
+            'test/support/openapi-clients.setup.ts',
+            'test/support/debian-programs.setup.ts',
+            'test/support/docker.setup.ts',
           ],
           pool: 'forks',
-          // Each of them alone takes the machine.
+          // Each of them alone takes the machine; what is side by side in one waits for timeouts and restarts of stores.
           fileParallelism: false,
+          maxConcurrency: 3,
           testTimeout: 60_000,
           // Keycloak compiles itself for its options first: half a minute where nothing else runs.
           hookTimeout: 240_000,

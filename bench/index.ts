@@ -7,6 +7,7 @@ import { benchAgents } from './agents.ts'
 import { benchAzurite } from './azurite.ts'
 import { benchBandwidth } from './bandwidth.ts'
 import { benchEngine } from './engine.ts'
+import { benchKeys } from './keys.ts'
 import { benchLive } from './live.ts'
 import { benchMigrate } from './migrate.ts'
 import { benchRest } from './rest.ts'
@@ -23,5 +24,6 @@ await benchLive()
 await benchBandwidth()
 await benchAzurite()
 await benchStores()
+await benchKeys()
 await benchAgents()
 await benchScale()

@@ -1,7 +1,7 @@
 /**
  * Files to and from stores behind HTTP, through the whole platform, against the tools that people use and against the barest client:
- * `node bench/stores.ts [part of a name …]`, such as `"4 KiB to S3"`. Needs rclone, Go for the S3 server,
- * and a JDK with Maven for HDFS.
+ * `node bench/stores.ts [part of a name …]`, such as `"4 KiB to S3"`. Needs rclone, Go for the S3 server and s5cmd,
+ * and a JDK with Maven for HDFS and DistCp.
  */
 import { execFile } from 'node:child_process'
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
@@ -15,7 +15,7 @@ import { settings } from '../subjects/access/settings.ts'
 import { filesystems } from '../subjects/filesystems/filesystems.ts'
 import { loopback } from '../subjects/kit/names.ts'
 import { startGcsServer } from '../test/support/gcs-server.ts'
-import { fakeGcsServer, versitygw } from '../test/support/go-programs.setup.ts'
+import { fakeGcsServer, s5cmdProgram, versitygw } from '../test/support/go-programs.setup.ts'
 import { startHdfsCluster } from '../test/support/hdfs-cluster.ts'
 import { hdfsClasses } from '../test/support/hdfs.setup.ts'
 import { startS3Server, versitygwProgram } from '../test/support/s3-server.ts'
@@ -25,6 +25,7 @@ import { type Figure, median, print } from './figures.ts'
 import { moved } from './migrate.ts'
 import { processorSecondsOfAll } from './process.ts'
 import { type Source, sources } from './sources.ts'
+import { hadoopTools, rclone, s5cmd, type Tool } from './tools.ts'
 
 const run = promisify(execFile)
 const rounds = 3
@@ -39,8 +40,9 @@ interface Store extends AsyncDisposable {
   make(id: string): void | Promise<void>
   remove(id: string): void | Promise<void>
   addFilesystem(connection: NatsConnection, id: string, role: Role): Promise<unknown>
-  /** The same place for rclone, where that can reach it. */
-  remote?(id: string): string
+  /** The same place for the tools that people take. */
+  remote(id: string): string
+  readonly tools: readonly Tool[]
   /** Arguments of `bare-puts.ts`. */
   bare(id: string): readonly [kind: string, endpoint: string, account: string, key: string, container: string]
 }
@@ -59,6 +61,7 @@ async function s3(): Promise<Store> {
         ...server.options(id),
       }),
     remote: (id) => `:s3,provider=Other,${login},endpoint='${endpoint}',force_path_style=true:${id}`,
+    tools: [rclone, s5cmd(await s5cmdProgram(), server)],
     bare: (id) => ['s3', new URL(endpoint).host, accessKey, secretKey, id],
     [Symbol.asyncDispose]: () => server[Symbol.asyncDispose](),
   }
@@ -79,6 +82,7 @@ async function gcs(): Promise<Store> {
         ...server.options(id),
       }),
     remote: (id) => `:gcs,anonymous=true,endpoint='${server.endpoint}/storage/v1/':${id}`,
+    tools: [rclone],
     bare: (id) => ['gcs', host, '', '', id],
     [Symbol.asyncDispose]: () => server[Symbol.asyncDispose](),
   }
@@ -88,11 +92,14 @@ async function gcs(): Promise<Store> {
 async function hdfs(): Promise<Store> {
   const cluster = await startHdfsCluster(await hdfsClasses())
   const options = cluster.options()
+  const uri = (await cluster.ask('address')).trim()
   return {
     make: () => undefined,
     remove: () => undefined,
     addFilesystem: (connection, id, role) =>
       call(connection, filesystems['create-hdfs'], { fileSystemId: `${id}-${role}`, role, ...options }),
+    remote: (id) => `${uri}/${id}`,
+    tools: await hadoopTools(),
     bare: (id) => ['hdfs', cluster.nameNodes[0]!, options.user!, '', id],
     [Symbol.asyncDispose]: () => cluster[Symbol.asyncDispose](),
   }
@@ -110,27 +117,10 @@ const jobs: readonly Job[] = [
   { store: 'S3', open: s3, source: sources.manyObjects, aim: '≥ 1.3' },
   { store: 'S3', open: s3, source: sources.large, aim: '≥ 1.0' },
   { store: 'Cloud Storage', open: gcs, source: sources.objects, aim: '≥ 1.3' },
+  { store: 'Cloud Storage', open: gcs, source: sources.large, aim: '≥ 1.0' },
   { store: 'HDFS', open: hdfs, source: sources.fewObjects, aim: '≥ 1.3' },
+  { store: 'HDFS', open: hdfs, source: sources.large, aim: '≥ 1.0' },
 ]
-
-/** As fast as it gets: many transfers, and no request beyond that which moves a file. */
-const tuned = [
-  '--config',
-  '/dev/null',
-  '--transfers=32',
-  '--checkers=32',
-  '--s3-no-check-bucket',
-  '--s3-no-head',
-  '--s3-no-head-object',
-  '--s3-chunk-size=16M',
-  '--s3-upload-concurrency=8',
-  '--gcs-no-check-bucket',
-  '--no-check-dest',
-  '--no-traverse',
-]
-
-/** Certificates of the host are nothing to a server without TLS, and rclone cannot load them so. */
-const env = { ...process.env, AWS_CA_BUNDLE: '' }
 
 interface Cost {
   readonly seconds: number
@@ -166,17 +156,19 @@ async function timed(
   return { seconds: (performance.now() - started) / 1_000, processorSeconds: processor() - before }
 }
 
-const byRclone: Mover = async ({ store, folder, id }) => {
-  const remote = store.remote!(id)
-  const to = join(folder, id)
-  return {
-    there: await timed(() => run('rclone', ['copy', ...tuned, join(folder, 'from'), remote], { env })),
-    back: await timed(async () => {
-      await run('rclone', ['copy', ...tuned, remote, to], { env })
-      await run('sync', ['-f', to])
-    }),
+const by =
+  (tool: Tool): Mover =>
+  async ({ store, folder, id }) => {
+    const remote = tool.remote?.(id) ?? store.remote(id)
+    const to = join(folder, id)
+    return {
+      there: await timed(() => tool.copy(join(folder, 'from'), remote)),
+      back: await timed(async () => {
+        await tool.copy(remote, to)
+        await run('sync', ['-f', to])
+      }),
+    }
   }
-}
 
 /** Puts as many files of 4 KiB as the source has. */
 const byBareClient: Mover = async ({ store, source, id }) => {
@@ -201,7 +193,11 @@ const byGantry: Mover = async ({ store, connection, pid, folder, id }) => {
   }
 }
 
-type Costing = Readonly<Record<string, readonly Costs[]>>
+const gantry = 'Gantry'
+const barest = 'the barest client'
+
+/** By who moved the files. */
+type Costing = ReadonlyMap<string, readonly Costs[]>
 
 /** What each takes, round by round, in turns. */
 async function measure({ open, source }: Job): Promise<Costing> {
@@ -214,18 +210,18 @@ async function measure({ open, source }: Job): Promise<Costing> {
   const connection = await connectWithToken(tcpUrl, operatorToken)
   await call(connection, settings.put, { storeHosts: [loopback] })
   await call(connection, filesystems['create-local'], { fileSystemId: 'from', role: 'source', fsRoot })
-  const movers: Record<string, Mover> = { gantry: byGantry }
-  if (store.remote !== undefined) movers['rclone'] = byRclone
-  if (source.isLarge !== true) movers['bare'] = byBareClient
-  const all: Record<string, Costs[]> = {}
+  const movers = new Map([[gantry, byGantry]])
+  for (const tool of store.tools) movers.set(tool.name, by(tool))
+  if (source.isLarge !== true) movers.set(barest, byBareClient)
+  const all = new Map<string, Costs[]>([...movers.keys()].map((name) => [name, []]))
   // The first round warms all up and does not count.
   for (let round = 0; round <= rounds; round++)
-    for (const [name, mover] of Object.entries(movers)) {
-      const id = `${name}-${round}`
+    for (const [index, [name, mover]] of [...movers].entries()) {
+      const id = `bench-${index}-${round}`
       await store.make(id)
       await sameStart(fsRoot)
       const costs = await mover({ store, connection, pid: platform.pid, folder, source, id })
-      if (round > 0) (all[name] ??= []).push(costs)
+      if (round > 0) all.get(name)!.push(costs)
       rmSync(join(folder, id), { recursive: true, force: true })
       await store.remove(id)
     }
@@ -242,7 +238,9 @@ const ratio = (
 ): string =>
   median(one.map((costs, round) => (figure(costs) ?? NaN) / (figure(other[round]!) ?? NaN))).toFixed(2)
 
-function figuresOf({ store, source, aim }: Job, { gantry = [], bare, rclone = [] }: Costing): Figure[] {
+function figuresOf({ store, source, aim }: Job, costing: Costing): Figure[] {
+  const ours = costing.get(gantry)!
+  const bare = costing.get(barest)
   const figures: Figure[] = []
   const middle = (
     all: readonly Costs[],
@@ -254,18 +252,15 @@ function figuresOf({ store, source, aim }: Job, { gantry = [], bare, rclone = []
     ['there', 'to'],
     ['back', 'from'],
   ] as const) {
-    for (const [peer, name] of [
-      [rclone, 'rclone tuned'],
-      [bare ?? [], 'the barest client'],
-    ] as const) {
+    for (const [name, peer] of costing) {
       // The barest client reads nothing.
-      if (peer.every((costs) => costs[way] === undefined)) continue
+      if (peer === ours || peer.every((costs) => costs[way] === undefined)) continue
       const seconds = (costs: Costs) => costs[way]?.seconds
       figures.push({
         name: `${source.name} ${words} ${store}, times as fast as ${name}`,
-        value: ratio(peer, gantry, seconds),
-        aim: name === 'rclone tuned' || rclone.length === 0 ? aim : '',
-        details: [gantry, peer].map((all) => middle(all, seconds, 's')).join(' and '),
+        value: ratio(peer, ours, seconds),
+        aim: peer === bare ? '' : aim,
+        details: [ours, peer].map((all) => middle(all, seconds, 's')).join(' and '),
       })
     }
   }
@@ -278,9 +273,9 @@ function figuresOf({ store, source, aim }: Job, { gantry = [], bare, rclone = []
     ...figures,
     {
       name: `${source.name} to ${store}, processor time of platform and broker ÷ that of the barest client`,
-      value: ratio(gantry, bare, there),
+      value: ratio(ours, bare, there),
       aim: '≤ 1.2',
-      details: `${perFile(gantry, there)} and ${perFile(bare, there)} a file; from ${store} ${perFile(gantry, back)}`,
+      details: `${perFile(ours, there)} and ${perFile(bare, there)} a file; from ${store} ${perFile(ours, back)}`,
     },
   ]
 }

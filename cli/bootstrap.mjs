@@ -27,7 +27,7 @@ if (Number.parseInt(process.versions.node, 10) < oldestNode) {
   fail(`Node ${process.versions.node} is too old: install Node ${oldestNode} or newer`)
 }
 if (!existsSync(lockFile))
-  fail('package-lock.json is missing: get it back with "git checkout package-lock.json"')
+  fail('package-lock.json is missing: restore it with "git checkout package-lock.json"')
 const found = fingerprint()
 if (found === undefined || found !== read(stampFile)) makeRight()
 
@@ -62,7 +62,7 @@ function fingerprint() {
 }
 
 function whyInstall(lock) {
-  if (!existsSync(installedFile)) return 'there are none yet'
+  if (!existsSync(installedFile)) return 'none are installed yet'
   return Object.entries(lock).every(isInstalled) ? undefined : 'package-lock.json has changed'
 }
 
@@ -96,7 +96,8 @@ function runNpm(...args) {
     env: environment(),
   }
   const result = spawnSync(file, [...before, ...args, '--loglevel=error'], options)
-  if (result.error) fail(`npm can't be run (${result.error.message}): install npm, which comes with Node`)
+  if (result.error)
+    fail(`npm cannot be run (${result.error.message}): install npm, which is included with Node`)
   return result
 }
 
@@ -117,15 +118,15 @@ function environment() {
 
 function explain(stderr, command) {
   if (networkErrors.test(stderr)) {
-    return 'the npm registry can\'t be reached: check the network, "npm config get registry" and "… get proxy"'
+    return 'the npm registry cannot be reached: check the network, "npm config get registry" and "npm config get proxy"'
   }
   if (/\b(?:EACCES|EPERM|EROFS)\b/.test(stderr)) {
-    return `${modules} can't be written: run as its owner, or "sudo chown -R $(id -u) ${root}"`
+    return `${modules} cannot be written: run as its owner, or run "sudo chown -R $(id -u) ${root}"`
   }
-  if (/\bENOSPC\b/.test(stderr)) return `the disk of ${modules} is full: make room (about 500 MB)`
-  if (/\bEUSAGE\b/.test(stderr)) return 'package-lock.json does not fit package.json: run "npm install"'
-  const first = stderr.split('\n').find((line) => /^npm error (?!code )\S/.test(line)) ?? 'it said nothing'
-  return `npm failed (${first.replace('npm error ', '')}): see "npm ${command}"`
+  if (/\bENOSPC\b/.test(stderr)) return `the disk of ${modules} is full: free about 500 MB`
+  if (/\bEUSAGE\b/.test(stderr)) return 'package-lock.json does not match package.json: run "npm install"'
+  const first = stderr.split('\n').find((line) => /^npm error (?!code )\S/.test(line)) ?? 'no error message'
+  return `npm failed (${first.replace('npm error ', '')}): run "npm ${command}" for details`
 }
 
 function read(file) {

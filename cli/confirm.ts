@@ -1,6 +1,7 @@
 import { createInterface } from 'node:readline/promises'
 import { GantryError } from '../subjects/kit/errors.ts'
 import type { Context } from './context.ts'
+import { asTyped } from './typed-command.ts'
 
 const answer = 'yes'
 
@@ -14,10 +15,10 @@ export async function confirm({ terminal }: Context, consequence: string, yes: b
     throw new GantryError('INVALID_INPUT', `${consequence} Add --yes to confirm.`)
   const lines = createInterface({ input: process.stdin, output: process.stderr })
   try {
-    const text = await lines.question(`${consequence} Type ${answer} to continue: `)
+    const text = await lines.question(`${asTyped(terminal, consequence)} Type ${answer} to continue: `)
     if (text.trim() === answer) return
   } finally {
     lines.close()
   }
-  throw new GantryError('INVALID_INPUT', 'not confirmed; nothing was changed')
+  throw new GantryError('INVALID_INPUT', 'not confirmed: nothing was changed')
 }

@@ -1,9 +1,9 @@
 import type { Session } from './sign-in/session.ts'
+import type { FormOptions } from './output/form.ts'
 import type { Terminal } from './output/terminal.ts'
 
 /** Options of every command. */
-export interface Globals {
-  readonly json?: true
+export interface Globals extends FormOptions {
   readonly server?: string
   readonly tokenFile?: string
 }
@@ -13,6 +13,8 @@ export interface Context {
   readonly env: NodeJS.ProcessEnv
   /** Folder that relative paths start from. */
   readonly cwd: string
+  /** Folder of the program, where that may have a configuration folder beside it. */
+  readonly folder?: string
   readonly terminal: Terminal
   readonly readStdin: () => Promise<string>
   /** @throws GantryError when there is no token, it is refused, or the platform cannot be reached */
@@ -36,7 +38,7 @@ export async function withSession<T>(
 }
 
 /** What the process, or a test, gives a command to begin with. */
-export type Surroundings = Pick<Context, 'env' | 'cwd' | 'terminal' | 'readStdin'>
+export type Surroundings = Pick<Context, 'env' | 'cwd' | 'folder' | 'terminal' | 'readStdin'>
 
 async function refreshUserSession(session: Session, { env }: Surroundings): Promise<void> {
   try {

@@ -5,11 +5,12 @@ export const exitCodes = {
   ok: { status: 0, meaning: 'done' },
   failed: {
     status: 1,
-    meaning: 'refused or failed; a watched migration stopped or has failures; the audit log is not intact',
+    meaning:
+      'refused or failed; a watched migration has stopped or has failures; the audit log is not intact',
   },
   usage: { status: 2, meaning: 'wrong usage or invalid input' },
   unreachable: { status: 3, meaning: 'the platform cannot be reached' },
-  denied: { status: 4, meaning: 'no valid token, or one that may not do this' },
+  denied: { status: 4, meaning: 'no valid token, or missing permissions' },
   interrupted: { status: 130, meaning: 'interrupted by Ctrl-C' },
 } as const
 

@@ -1,5 +1,7 @@
+import { problemOfFile } from '../config/file-problem.ts'
 import { GantryError, isGantryError, type Problem } from '../subjects/kit/errors.ts'
-import { type Shape, typed } from './output/shape.ts'
+import { fieldNames, type Shape, typed } from './output/shape.ts'
+import { asTyped } from './typed-command.ts'
 import { printable, printableLines, type Terminal } from './output/terminal.ts'
 
 /** A refusal of fields by the service, with what its fields are called on the command line. */
@@ -14,18 +16,33 @@ export class RefusedInput extends GantryError {
 }
 
 /** The error with the flag beside each field that it names, when it names any. */
-export function withFlags(error: unknown, shape: Shape): unknown {
-  if (!isOfFields(error) || !isProblems(error.details)) return error
-  const fields = [...shape.args, ...shape.flags]
-  const lines = error.details.map(({ field: path, problem }) => {
-    const field = fields.find(({ name }) => name === path.split(/[.[]/)[0])
-    return field === undefined ? `${path} ${problem}`.trim() : `${typed(shape, field)} (${path}) ${problem}`
+export const withFlags = (error: unknown, shape: Shape): unknown =>
+  inWords(error, (name) => {
+    const field = [...shape.args, ...shape.flags].find((one) => one.name === name)
+    return field === undefined ? undefined : typed(shape, field)
   })
-  return new RefusedInput(error, lines.join('; '))
+
+/** The error with what the caller has set for each field that it names. @param wordOf what that is; undefined for no field of its */
+export function inWords(error: unknown, wordOf: (field: string) => string | undefined): unknown {
+  if (!isGantryError(error) || !codesOfFields.includes(error.code)) return error
+  const text = isProblems(error.details)
+    ? error.details.map((problem) => problemText(problem, wordOf)).join('; ')
+    : error.message.replaceAll(fieldNames, (name) => wordOf(name) ?? name)
+  return text === error.message ? error : new RefusedInput(error, text)
 }
 
-const isOfFields = (error: unknown): error is GantryError =>
-  isGantryError(error, 'INVALID_INPUT') || isGantryError(error, 'NOT_ACCEPTED')
+function problemText({ field, problem }: Problem, wordOf: (field: string) => string | undefined): string {
+  const word = wordOf(field.split(/[.[]/)[0] ?? '')
+  return word === undefined ? `${field} ${problem}`.trim() : `${word} (${field}) ${problem}`
+}
+
+/** Those of errors about what was given. */
+const codesOfFields: readonly string[] = [
+  'INVALID_INPUT',
+  'NOT_ACCEPTED',
+  'STORE_REFUSED',
+  'STORE_UNREACHABLE',
+]
 
 const isProblems = (details: unknown): details is Problem[] =>
   Array.isArray(details) &&
@@ -38,7 +55,8 @@ const isProblems = (details: unknown): details is Problem[] =>
  */
 export function report(terminal: Terminal, error: unknown, { json }: { json: boolean }): void {
   if (!isGantryError(error)) {
-    const text = error instanceof Error ? (error.stack ?? error.message) : String(error)
+    const text =
+      problemOfFile(error) ?? (error instanceof Error ? (error.stack ?? error.message) : String(error))
     terminal.err(`${terminal.errStyle('red', 'error:')} ${printableLines(text)}\n`)
     return
   }
@@ -50,7 +68,7 @@ function lineOf(terminal: Terminal, error: GantryError): string {
   const { code, requestId } = error
   const source = requestId === undefined ? code : `${code}, request ${requestId}`
   const message = error instanceof RefusedInput ? error.forPeople : error.message
-  return `${terminal.errStyle('red', 'error:')} ${oneLine(message)} ${terminal.errStyle('dim', `(${source})`)}`
+  return `${terminal.errStyle('red', 'error:')} ${oneLine(asTyped(terminal, message))} ${terminal.errStyle('dim', `(${source})`)}`
 }
 
 /** Without line breaks and other control characters. */

@@ -3,9 +3,10 @@
 import { spawn } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { constants } from 'node:os'
-import { dirname, join } from 'node:path'
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { keepCompiled, useLessMemory } from './node-settings.mjs'
+import { bundleSchemas, useBundledSchemas } from './bundled-schemas.mjs'
+import { keepCompiled, modules, root, useLessMemory } from './node-settings.mjs'
 
 /** The first that runs TypeScript as it is. */
 const oldestNode = 24
@@ -16,19 +17,24 @@ const daemons = ['up', 'agent']
 /** How often somebody who was started by npm looks whether it has ended. */
 const parentCheckMs = 1_000
 
-const root = dirname(dirname(fileURLToPath(import.meta.url)))
-const modules = join(root, 'node_modules')
 const node = join(modules, '.bin', 'node')
 
 if (process.env.npm_command !== undefined) endWithParent()
 if (Number.parseInt(process.versions.node, 10) >= oldestNode && existsSync(join(modules, 'commander'))) {
-  if (process.argv.some((arg) => daemons.includes(arg))) useLessMemory()
+  if (process.argv.some((arg) => daemons.includes(arg))) {
+    useLessMemory()
+    await bundleSchemas()
+  }
+  useBundledSchemas()
   keepCompiled()
-  await import('./gantry.ts')
+  await import(existsSync(join(root, 'cli', 'gantry.ts')) ? './gantry.ts' : '../dist/platform/cli/gantry.js')
 } else if (existsSync(node)) {
   runWith(node)
 } else {
-  process.stderr.write(`error: ${root} has no packages yet: run "npm start" there once\n`)
+  const fix = existsSync(join(root, 'package-lock.json'))
+    ? `run "npm start" there once`
+    : `install Node ${oldestNode} or newer`
+  process.stderr.write(`error: ${root} has no packages yet: ${fix}\n`)
   process.exitCode = 1
 }
 

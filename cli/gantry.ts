@@ -2,15 +2,19 @@ import { text } from 'node:stream/consumers'
 import { createContext } from './context.ts'
 import { main } from './main.ts'
 import { processTerminal } from './output/terminal.ts'
+import { programFolder } from './program-folder.ts'
 
 const { env } = process
+const cwd = process.cwd()
+const folder = programFolder()
 
 const code = await main(
   process.argv.slice(2),
   createContext({
     env,
-    cwd: process.cwd(),
-    terminal: processTerminal(env),
+    cwd,
+    folder,
+    terminal: processTerminal(folder, { env, cwd }),
     readStdin: () => text(process.stdin),
   }),
 )

@@ -1,8 +1,8 @@
-import type { Contract } from '../subjects/kit/contract.ts'
+import { type Contract, verbOf } from '../subjects/kit/contract.ts'
 import type { JsonSchema } from '../subjects/kit/json-schema.ts'
 import { defaultHome, homeVariable, product, tokenVariable } from '../subjects/kit/names.ts'
 import { exitCodes } from './exit-codes.ts'
-import { type Field, type Shape, typed } from './output/shape.ts'
+import { type Field, fieldNames, type Shape, typed } from './output/shape.ts'
 import { printable } from './output/terminal.ts'
 import { mayBeElsewhere, takesSiteFiles } from './output/values.ts'
 
@@ -22,20 +22,34 @@ export function placeholder({ kind, flag, schema }: Field): string {
   }
 }
 
-/** What help says of a field, beside its choices. */
-export function explanation(field: Field): string {
+/** What help says of a field, beside its choices. @param shape of its command: other fields are named by their flags */
+export function explanation(field: Field, { flags }: Shape): string {
   const { schema, kind, required } = field
   const notes = [
     ...(kind === 'list' || kind === 'record' ? ['may be repeated'] : []),
-    ...(field.lines ? ['or @file with one a line, as find prints them'] : []),
-    ...(takesSiteFiles(field) ? ['or @file with those of core-site.xml or hdfs-site.xml'] : []),
+    ...(field.lines ? ['or @file with one per line, as printed by find'] : []),
+    ...(takesSiteFiles(field) ? ['or @file for the properties in a core-site.xml or hdfs-site.xml'] : []),
     ...(mayBeElsewhere(field) ? ['or @file, or - for stdin'] : []),
-    ...(field.secret ? ['both keep it out of the process list'] : []),
+    ...(field.secret ? ['both hide it from the process list'] : []),
   ]
   const form = kind === 'object' ? formOf(schema) : ''
-  const text = [schema.description ?? schema.items?.description ?? '', form]
+  const description = (schema.description ?? schema.items?.description ?? '').replaceAll(
+    fieldNames,
+    (word) => {
+      const other = flags.find(({ name }) => name === word)
+      return other === undefined ? word : `--${other.flag}`
+    },
+  )
+  // Most descriptions say it in words.
+  const isSaid = schema.default === undefined || /\bdefault\b/i.test(description)
+  const text = [
+    [description, form].filter((part) => part !== '').join(': '),
+    ...(isSaid
+      ? []
+      : [`default: ${typeof schema.default === 'string' ? schema.default : JSON.stringify(schema.default)}`]),
+  ]
     .filter((part) => part !== '')
-    .join(': ')
+    .join('; ')
   const noted = notes.length > 0 ? `${text} (${notes.join(', ')})` : text
   return printable(required ? `${noted}${noted === '' ? '' : ' '}(required)` : noted)
 }
@@ -67,17 +81,14 @@ export function usageOf(shape: Shape): string {
  * The contract's own example; without one, the least that the command takes.
  * @param words by which it is called, where those are not resource and verb
  */
-export function exampleOf(
-  { resource, verb, cli }: Contract,
-  shape: Shape,
-  words?: readonly string[],
-): string {
+export function exampleOf(contract: Contract, shape: Shape, words?: readonly string[]): string {
+  const { resource, cli } = contract
   if (words === undefined && cli?.example !== undefined) return cli.example
   const args = shape.args.filter(({ required }) => required).map(({ flag }) => `my-${flag.split('-')[0]}`)
   const flags = shape.flags
     .filter(({ required }) => required)
     .map((field) => `${typed(shape, field)} ${quoted(field)}`)
-  return [product, ...(words ?? [resource, verb]), ...args, ...flags].join(' ')
+  return [product, ...(words ?? [resource, verbOf(contract)]), ...args, ...flags].join(' ')
 }
 
 const quoted = ({ kind, schema, choices, flag }: Field): string =>
@@ -92,8 +103,9 @@ export const closingText = (): string =>
   [
     '',
     'Token:',
-    `  that of --token-file, of ${tokenVariable}, of login, or of the file credentials in the configuration folder`,
-    `  (${homeVariable}, else ./${defaultHome}), where the first start puts it.`,
+    `  from --token-file, ${tokenVariable}, login, or the file credentials in the configuration folder`,
+    `  (${homeVariable}, else ${defaultHome} in this folder, else ${defaultHome} beside the program), which`,
+    '  the first start creates.',
     '',
     'Exit codes:',
     ...Object.values(exitCodes).map(({ status, meaning }) => `  ${String(status).padEnd(4)} ${meaning}`),

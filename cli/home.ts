@@ -10,7 +10,7 @@ export function requireHome(home: string): void {
   } catch (cause) {
     const reason = reasonOf((cause as NodeJS.ErrnoException).code)
     throw new ConfigError(
-      `the configuration folder ${home} ${reason}: set ${homeVariable} to a folder that you can write`,
+      `the configuration folder ${home} ${reason}: set ${homeVariable} to a writable folder`,
       { cause },
     )
   }
@@ -20,12 +20,12 @@ function reasonOf(code: string | undefined): string {
   switch (code) {
     case 'EEXIST':
     case 'ENOTDIR':
-      return 'is, or is in, a file'
+      return 'is a file or below a file'
     case 'EACCES':
     case 'EPERM':
     case 'EROFS':
       return `cannot be written (${code})`
     default:
-      return `cannot be made (${code})`
+      return `cannot be created (${code})`
   }
 }

@@ -13,7 +13,11 @@ const flag = '--max-semi-space-size=8'
 /** All threads share the memory of malloc; else each keeps what it once needed to compile its code. */
 const environment = { MALLOC_ARENA_MAX: '1' }
 
-const cacheFolder = join(dirname(dirname(fileURLToPath(import.meta.url))), 'node_modules', '.cache', 'gantry')
+/** The folder of the program, or of its package. */
+export const root = dirname(dirname(fileURLToPath(import.meta.url)))
+export const modules = join(root, 'node_modules')
+/** For what makes a start faster and may be deleted at any time. */
+export const cacheFolder = join(modules, '.cache', 'gantry')
 
 /**
  * Compiled code is kept for the next start, which takes half of the time then; without write permission it is not. Threads

@@ -1,14 +1,17 @@
-import { Command, type Option } from 'commander'
+import { Command, Option } from 'commander'
 import { version } from '../broker/common/version.ts'
-import type { Contract } from '../subjects/kit/contract.ts'
+import { type Contract, verbOf } from '../subjects/kit/contract.ts'
 import { contracts } from '../subjects/index.ts'
 import { product, title } from '../subjects/kit/names.ts'
 import { callContract } from './commands/call-contract.ts'
 import type { Context } from './context.ts'
+import { addAliases, otherNamesOf } from './commands/aliases.ts'
 import { addContractCommand, type RunContract, Switch } from './commands/contract-command.ts'
 import { addHandWritten } from './commands/hand-written.ts'
 import { addHive } from './commands/hive.ts'
 import { closingText, examplesText } from './help.ts'
+import { forms } from './output/form.ts'
+import { asTyped } from './typed-command.ts'
 
 /** What a newcomer does first, in this order. */
 const firstSteps = [
@@ -19,21 +22,30 @@ const firstSteps = [
   `${product} watch nightly`,
 ]
 
-/** All commands: those of the contracts, and the few that are written by hand. Parsing throws CommanderError. */
-export function createProgram(context: Context): Command {
+/**
+ * All commands: those of the contracts, and the few that are written by hand. Parsing throws CommanderError.
+ * @param args what is to be parsed: resources that it does not name are listed without their commands, which take most of the
+ * time to make; by default all are made
+ */
+export function createProgram(context: Context, args?: readonly string[]): Command {
   const { terminal } = context
   const program = new Command(product)
     .description(`${title}: live data migration and an extension platform on a message broker.`)
     .version(version, '--version', 'print the version')
-    .helpOption('--help', 'print help')
-    .helpCommand('help [command]', 'print help of a command')
-    .option('--json', 'print the reply as JSON, and an error as its body')
-    .option('--server <url>', 'address of the broker; default: the one in the token')
+    .helpOption('-h, --help', 'print help')
+    .helpCommand(false)
+    .addOption(
+      new Option('-o, --output <form>', 'output format; with json, errors are JSON too').choices(forms),
+    )
+    .option('--columns <names>', 'fields to print, separated by commas')
+    .option('--json', 'same as -o json')
+    .option('--wide', 'same as -o wide: all fields and columns')
+    .option('--server <url>', 'broker address; default: from the token')
     .option('--token-file <path>', 'file with the API token')
     .exitOverride()
     .configureOutput({
-      writeOut: (text) => terminal.out(text),
-      writeErr: (text) => terminal.err(text),
+      writeOut: (text) => terminal.out(asTyped(terminal, text)),
+      writeErr: (text) => terminal.err(asTyped(terminal, text)),
       // Whoever parses gets the error and says it in Gantry's form.
       outputError: () => undefined,
       getOutHelpWidth: () => terminal.columns,
@@ -52,23 +64,31 @@ export function createProgram(context: Context): Command {
   addHandWritten(program, context)
   program.commandsGroup('Resources:')
   const run = callContract(context)
-  addContracts(program, contracts, run)
-  addHive(program, run)
+  const isNamed = (name: string) =>
+    args === undefined || args.some((word) => word === name || otherNamesOf(name).includes(word))
+  addContracts(program, contracts, run, isNamed)
+  addHive(program, run, isNamed)
+  addAliases(program)
   return program
 }
 
-/** `gantry <resource> <verb>` for each contract. */
-export function addContracts(program: Command, all: readonly Contract[], run: RunContract): void {
+/** `gantry <resource> <verb>` for each contract. @param isNamed whether the commands of a resource are needed */
+export function addContracts(
+  program: Command,
+  all: readonly Contract[],
+  run: RunContract,
+  isNamed: (resource: string) => boolean = () => true,
+): void {
   const commands = all.filter(({ brokerOnly }) => brokerOnly !== true)
   for (const [resource, own] of Map.groupBy(commands, (contract) => contract.resource)) {
     const examples = own.flatMap(({ cli }) => cli?.example ?? [])
     const group = program
       .command(resource)
-      .summary(own.map(({ verb }) => verb).join(', '))
-      .description(`Commands on ${resource}.`)
+      .summary(own.map(verbOf).join(', '))
+      .description(`Commands for ${resource}.`)
       .helpCommand(false)
     if (examples.length > 0) group.addHelpText('after', examplesText(examples))
-    for (const contract of own) addContractCommand(group, contract, run)
+    if (isNamed(resource)) for (const contract of own) addContractCommand(group, contract, run)
   }
 }
 

@@ -32,7 +32,7 @@ export function brokerError(error: unknown, subject: string, isLasting = false):
   ) {
     return new GantryError(
       'UNAVAILABLE',
-      `nobody answers ${subject}; is its service running, and the name spelt right?`,
+      `nothing answers on ${subject}: check the spelling of the subject, and that its service is running`,
     )
   }
   if (cause instanceof PermissionViolationError) return deniedBy(cause, isLasting)
@@ -52,7 +52,9 @@ export function brokerError(error: unknown, subject: string, isLasting = false):
   }
   // The client gives up what is under way when it loses its connection, and says no more than that, once or twice.
   if (error instanceof RequestError && (cause === undefined || cause instanceof RequestError)) {
-    return new GantryError('UNAVAILABLE', 'the broker was lost before the answer came', { cause: error })
+    return new GantryError('UNAVAILABLE', 'the connection to the broker was lost before the reply arrived', {
+      cause: error,
+    })
   }
   return new GantryError('INTERNAL', 'the call failed', { cause: error })
 }

@@ -1,30 +1,72 @@
 import type { Static, TSchema } from 'typebox'
-import { GantryError } from '../subjects/kit/errors.ts'
-import { check } from '../subjects/kit/validate.ts'
+import { faultsOf, matches } from '../subjects/kit/validate.ts'
+import { problemOfFile } from './file-problem.ts'
+import { pathOfField, placeIn, yaml } from './yaml.ts'
 
-/** The configuration cannot be used as it is. The message names the file, the field and the fix, in one line. */
+/** The configuration cannot be used as it is. Each problem names the file, the field and the fix, in one line. */
 export class ConfigError extends Error {
-  constructor(message: string, options?: { cause?: unknown }) {
-    super(message, options)
+  readonly problems: readonly string[]
+
+  constructor(problems: string | readonly string[], options?: { cause?: unknown }) {
+    const all = typeof problems === 'string' ? [problems] : problems
+    super(all.join('; '), options)
     this.name = 'ConfigError'
+    this.problems = all
   }
 }
 
-/** The JSON of a configuration file. @throws ConfigError */
-export function parseConfig(path: string, text: string): unknown {
+/**
+ * The content of a configuration file that is JSON, checked.
+ * @param file as messages name it
+ * @throws ConfigError that names each field which is wrong, with its place
+ */
+export function parseConfig<S extends TSchema>(schema: S, text: string, file: string): Static<S> {
+  let value: unknown
   try {
-    return JSON.parse(text)
+    value = JSON.parse(text)
   } catch (cause) {
-    throw new ConfigError(`${path} is not valid JSON: ${(cause as Error).message}`, { cause })
+    throw new ConfigError(`${file} is not valid JSON: ${(cause as Error).message}`, { cause })
+  }
+  if (matches(schema, value)) return value
+  const placeOf = placesIn(text)
+  throw new ConfigError(
+    faultsOf(schema, value).map(({ field, problem }) =>
+      field === '' ? `${file}: ${problem}` : `${file}${placeOf(field)}: ${field} ${problem}`,
+    ),
+  )
+}
+
+/** Says where a field of a JSON text stands. */
+function placesIn(text: string): (field: string) => string {
+  const { LineCounter, parseDocument } = yaml()
+  const lineCounter = new LineCounter()
+  // JSON is YAML as well.
+  const document = parseDocument(text, { lineCounter })
+  return (field) => {
+    // The name of a field may have dots in it.
+    const path = document.hasIn([field]) ? [field] : pathOfField(field)
+    const place = placeIn(document, lineCounter, path)
+    return place === undefined ? '' : `, line ${place.line}, column ${place.column}`
   }
 }
 
-/** The content of a configuration file, checked. @throws ConfigError that names each field which is wrong */
-export function checkConfig<S extends TSchema>(schema: S, value: unknown, file: string): Static<S> {
-  try {
-    return check(schema, value, file)
-  } catch (cause) {
-    if (cause instanceof GantryError) throw new ConfigError(cause.message, { cause })
-    throw cause
+/**
+ * Several parts of the configuration, each as its function reads it.
+ * @throws ConfigError with the problems of all of them, each once
+ */
+export function readAll<T extends object>(parts: { readonly [K in keyof T]: () => T[K] }): T {
+  const problems = new Set<string>()
+  const read: Partial<T> = {}
+  for (const key of Object.keys(parts) as (keyof T)[]) {
+    try {
+      read[key] = parts[key]()
+    } catch (error) {
+      const ofFile = problemOfFile(error)
+      if (ofFile === undefined && !(error instanceof ConfigError)) throw error
+      for (const problem of error instanceof ConfigError ? error.problems : [ofFile!]) problems.add(problem)
+    }
   }
+  if (problems.size > 0) throw new ConfigError([...problems])
+  // Each has been read.
+  return read as T
 }

@@ -52,7 +52,7 @@ interface NamedFile {
 }
 
 const certificates: PropertyReader<NamedFile> = {
-  meaning: 'the absolute path of a file with certificates in PEM that can be read',
+  meaning: 'the absolute path of a readable file with PEM certificates',
   read: (path) => {
     const content = textOf(path)
     return content?.includes('-----BEGIN CERTIFICATE-----') ? { path, content } : undefined
@@ -60,7 +60,7 @@ const certificates: PropertyReader<NamedFile> = {
 }
 
 const passwordFile: PropertyReader<NamedFile> = {
-  meaning: 'the absolute path of a file that can be read and has a password in its first line',
+  meaning: 'the absolute path of a readable file with the password on its first line',
   read: (path) => {
     const content = textOf(path)?.split(/\r?\n/)[0]
     return content ? { path, content } : undefined
@@ -84,7 +84,7 @@ export const ldapReaders = {
   'security.ldap.user-search-base': anyText('a distinguished name'),
   'security.ldap.user-search-filter': filter('{0} for the user name'),
   'security.ldap.user-name-attribute': {
-    meaning: 'the name of an attribute',
+    meaning: 'an attribute name',
     read: (text: string) => (/^[A-Za-z][A-Za-z0-9-]*$/.test(text) ? text : undefined),
   },
   'security.ldap.group-search-base': anyText('a distinguished name'),
@@ -102,13 +102,13 @@ const defaultNameAttribute = 'uid'
 export function ldapConfigOf(properties: LdapProperties): LdapConfig {
   const { values, refuse } = properties
   const url = values['security.ldap.url']
-  if (url === undefined) throw refuse('security.ldap.url', 'is missing, and security.type=ldap needs it')
+  if (url === undefined) throw refuse('security.ldap.url', 'is missing: security.type=ldap requires it')
   const startTls = values['security.ldap.start-tls'] ?? false
   checkEncryption(new URL(url), startTls, properties)
   const base = values['security.ldap.group-search-base']
   const groupFilter = values['security.ldap.group-search-filter']
   if (base === undefined && groupFilter !== undefined) {
-    throw refuse('security.ldap.group-search-filter', 'needs security.ldap.group-search-base')
+    throw refuse('security.ldap.group-search-filter', 'requires security.ldap.group-search-base')
   }
   return {
     type: 'ldap',
@@ -134,13 +134,18 @@ function checkEncryption({ protocol, hostname }: URL, startTls: boolean, propert
   const insecure = values['security.ldap.insecure'] ?? false
   const isEncrypted = startTls || protocol === 'ldaps:'
   if (startTls && protocol === 'ldaps:')
-    throw refuse('security.ldap.start-tls', 'is for ldap://, and ldaps:// is encrypted from the start')
-  if (insecure && isEncrypted) throw refuse('security.ldap.insecure', 'contradicts an encrypted connection')
+    throw refuse(
+      'security.ldap.start-tls',
+      'applies only to ldap://: remove it, because ldaps:// is already encrypted',
+    )
+  if (insecure && isEncrypted)
+    throw refuse('security.ldap.insecure', 'conflicts with an encrypted connection: remove it')
   if (!isEncrypted && values['security.ldap.ca-file'] !== undefined)
-    throw refuse('security.ldap.ca-file', 'is for ldaps:// or security.ldap.start-tls=true')
+    throw refuse('security.ldap.ca-file', 'requires ldaps:// or security.ldap.start-tls=true')
   if (!isEncrypted && !insecure && !isLoopbackName(hostname)) {
-    const ways = 'take ldaps://, or security.ldap.start-tls=true, or say security.ldap.insecure=true'
-    throw refuse('security.ldap.url', `would send passwords over the network as plain text: ${ways}`)
+    const ways =
+      'use ldaps://, set security.ldap.start-tls=true, or allow it with security.ldap.insecure=true'
+    throw refuse('security.ldap.url', `would send passwords over the network in plain text: ${ways}`)
   }
 }
 
@@ -155,29 +160,30 @@ function userOf({ values, refuse }: LdapProperties): UserByPattern | UserBySearc
   ] as const
   if (dnPattern !== undefined) {
     const other = searching.find((key) => values[key] !== undefined)
-    if (other !== undefined) throw refuse(other, 'contradicts security.ldap.user-dn-pattern: take one out')
+    if (other !== undefined)
+      throw refuse(other, 'conflicts with security.ldap.user-dn-pattern: remove one of them')
     return { dnPattern }
   }
   const base = values['security.ldap.user-search-base']
   if (base === undefined) {
-    throw refuse(
-      'security.ldap.user-dn-pattern',
-      'is missing, or security.ldap.user-search-base in its place',
-    )
+    throw refuse('security.ldap.user-dn-pattern', 'is missing: set it or security.ldap.user-search-base')
   }
   const managerDn = values['security.ldap.manager-dn']
   if (managerDn === undefined)
-    throw refuse('security.ldap.manager-dn', 'is missing, and security.ldap.user-search-base needs it')
+    throw refuse('security.ldap.manager-dn', 'is missing: security.ldap.user-search-base requires it')
   const direct = values['security.ldap.manager-password']
   const inFile = values['security.ldap.manager-password-file']
   if (direct !== undefined && inFile !== undefined) {
-    throw refuse('security.ldap.manager-password-file', 'contradicts security.ldap.manager-password')
+    throw refuse(
+      'security.ldap.manager-password-file',
+      'conflicts with security.ldap.manager-password: remove one of them',
+    )
   }
   const managerPassword = direct ?? inFile?.content
   if (managerPassword === undefined) {
     throw refuse(
       'security.ldap.manager-password-file',
-      'is missing, or security.ldap.manager-password in its place',
+      'is missing: set it or security.ldap.manager-password',
     )
   }
   return {

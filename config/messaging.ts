@@ -4,8 +4,9 @@ import { dirname, join, resolve } from 'node:path'
 import { type Static, Type } from 'typebox'
 import { brokerPort, files, loopback, websocketPort } from '../subjects/kit/names.ts'
 import { strict } from '../subjects/kit/schemas.ts'
-import { checkConfig, ConfigError, parseConfig } from './config-error.ts'
+import { ConfigError, parseConfig, readAll } from './config-error.ts'
 import { readTextFile, writeSecretFile } from '../broker/common/files.ts'
+import { type Setting, settingsOf, shownValue } from './settings.ts'
 import { parseSize } from './sizes.ts'
 
 const Size = (description: string) =>
@@ -13,24 +14,26 @@ const Size = (description: string) =>
 const Port = (description: string) => Type.Integer({ minimum: 0, maximum: 65_535, description })
 
 const MessagingFile = strict({
-  max_mem: Type.Optional(Size('Memory for streams, such as 256MiB')),
-  max_file: Type.Optional(Size('Disk space for streams, such as 10GiB; half of a smaller disk by default')),
+  max_mem: Type.Optional(Size('Maximum memory for streams, such as 256MiB')),
+  max_file: Type.Optional(
+    Size('Maximum disk space for streams, such as 10GiB; by default at most half of the disk'),
+  ),
   store_dir: Type.Optional(
-    Type.String({ minLength: 1, description: 'Folder of the streams, relative to this file' }),
+    Type.String({ minLength: 1, description: 'Folder for streams, relative to this file' }),
   ),
   host: Type.Optional(
-    Type.String({ pattern: '^[A-Za-z0-9.:_-]+$', description: 'Address to listen on; default loopback' }),
+    Type.String({ pattern: '^[A-Za-z0-9.:_-]+$', description: 'Address to listen on; default: loopback' }),
   ),
-  port: Type.Optional(Port('Port of NATS clients; 0 takes a free one')),
-  websocket_port: Type.Optional(Port('Port of WebSocket clients; 0 takes a free one')),
+  port: Type.Optional(Port('Port for NATS clients; 0: any free port')),
+  websocket_port: Type.Optional(Port('Port for WebSocket clients; 0: any free port')),
   allowed_origins: Type.Optional(
     Type.Array(Type.String({ pattern: '^https?://[^/]+$' }), {
-      description: 'Origins of web pages that may connect, beside the platform’s own',
+      description: 'Additional origins of web pages that may connect',
     }),
   ),
   sync_always: Type.Optional(
     Type.Boolean({
-      description: 'fsync before each acknowledgement: survives a power cut, costs most of the speed',
+      description: 'fsync before each acknowledgement: survives power loss, but is much slower',
     }),
   ),
 })
@@ -61,32 +64,48 @@ const defaults = {
   allowed_origins: [],
 } satisfies Static<typeof MessagingFile>
 
+/** Settings in `messaging.config`. */
+export const messagingSettings: readonly Setting[] = settingsOf(files.messaging, MessagingFile).map(
+  (setting) => {
+    const byDefault = Object.entries(defaults).find(([name]) => name === setting.name)?.[1]
+    return byDefault === undefined ? setting : { ...setting, default: shownValue(byDefault) }
+  },
+)
+
 /**
  * Reads `messaging.config` in the configuration folder; writes it with the defaults when there is none. A file that leaves
  * some of them out is left as it is.
  * @throws ConfigError that names the field and the fix.
  */
 export function loadMessagingConfig(home: string): MessagingConfig {
-  const path = join(home, files.messaging)
-  const text = readTextFile(path)
-  const given = text === undefined ? {} : checkConfig(MessagingFile, parseConfig(path, text), files.messaging)
+  const { config, made } = readMessaging(home)
+  if (made !== undefined) writeSecretFile(join(home, files.messaging), `${JSON.stringify(made, null, 2)}\n`)
+  return config
+}
+
+/** The same, without writing anything. @throws ConfigError */
+export const readMessagingConfig = (home: string): MessagingConfig => readMessaging(home).config
+
+/** @returns also what a file would have, where there is none */
+function readMessaging(home: string): { config: MessagingConfig; made: object | undefined } {
+  const text = readTextFile(join(home, files.messaging))
+  const given = text === undefined ? {} : parseConfig(MessagingFile, text, files.messaging)
   const storeDir = resolve(home, given.store_dir ?? defaults.store_dir)
   const file = { ...defaults, max_file: defaultMaxFile(storeDir), ...given }
-  if (text === undefined) writeSecretFile(path, `${JSON.stringify(file, null, 2)}\n`)
-  const { port, websocket_port } = file
-  if (port === websocket_port && port !== 0) {
-    throw new ConfigError(`${files.messaging}: websocket_port must be another port than port (${port})`)
-  }
-  return {
-    maxMemBytes: size('max_mem', file.max_mem, minMemBytes, totalmem(), 'memory'),
-    maxFileBytes: size('max_file', file.max_file, minFileBytes, diskBytes(storeDir), 'disk'),
+  const sizes = readAll({
+    maxMemBytes: () => size('max_mem', file.max_mem, minMemBytes, totalmem(), 'memory'),
+    maxFileBytes: () => size('max_file', file.max_file, minFileBytes, diskBytes(storeDir), 'disk'),
+  })
+  const config = {
+    ...sizes,
     storeDir,
     host: file.host,
-    port,
-    websocketPort: websocket_port,
+    port: file.port,
+    websocketPort: file.websocket_port,
     allowedOrigins: file.allowed_origins,
     syncAlways: given.sync_always ?? false,
   }
+  return { config, made: text === undefined ? file : undefined }
 }
 
 function defaultMaxFile(storeDir: string): string | number {
@@ -105,13 +124,13 @@ function size(field: string, value: string | number, min: number, max: number, o
   const bytes = parseSize(value)
   if (bytes === undefined) {
     throw new ConfigError(
-      `${files.messaging}: ${field} is no size: ${JSON.stringify(value)}; write it like 256MiB or 10GB`,
+      `${files.messaging}: ${field} must be a size such as 256MiB or 10GB, not ${JSON.stringify(value)}`,
     )
   }
   if (bytes < min) throw new ConfigError(`${files.messaging}: ${field} must be at least ${min / 2 ** 20}MiB`)
   if (bytes > max) {
     throw new ConfigError(
-      `${files.messaging}: ${field} is more than the ${of} of this machine (${Math.floor(max / 2 ** 20)}MiB)`,
+      `${files.messaging}: ${field} exceeds the ${of} of this machine (${Math.floor(max / 2 ** 20)}MiB)`,
     )
   }
   return bytes

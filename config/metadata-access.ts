@@ -46,7 +46,8 @@ const map = `${prefix}.intercept-url-map`
 export const metadataAccessReaders = {
   'fastify.security.enabled': trueOrFalse,
   'fastify.security.intercept-url-map[n].pattern': {
-    meaning: 'a path that begins with /, in which ? is a character, * some within a part, and ** some parts',
+    meaning:
+      'a path pattern that starts with / (? matches one character, * characters within a segment, ** any segments)',
     read: (text) => (/^\/[^\s{}\\]*$/.test(text) ? text : undefined),
   },
   'fastify.security.intercept-url-map[n].http-method': {
@@ -54,7 +55,7 @@ export const metadataAccessReaders = {
     read: (text) => methods.find((method) => method === text),
   },
   'fastify.security.intercept-url-map[n].access[n]': {
-    meaning: `${anonymous}, ${authenticated} or the name of a role`,
+    meaning: `${anonymous}, ${authenticated} or a role name`,
     // A name with parentheses is one of those two, misspelt.
     read: (text) =>
       text === anonymous || text === authenticated || (!/[()]/.test(text) && matches(Name('Role'), text))
@@ -97,7 +98,7 @@ export function metadataAccessOf(properties: AccessProperties): MetadataAccessCo
       enabled === true ? { enabled, maps: isOld ? [own, usualMap] : [own ?? usualMap] } : { enabled: false },
     user: enabled === true ? user : undefined,
     advice: isOld
-      ? `${map} is as it was before release 2.6: what it lets through and the map of 2.6 does not is refused. Put these lines in its place:\n${linesOf(usualMap)}`
+      ? `${map} dates from before release 2.6: requests that it allows but the map of 2.6 does not are refused. Replace it with these lines:\n${linesOf(usualMap)}`
       : undefined,
   }
 }
@@ -120,7 +121,7 @@ function mapOf({ each }: AccessProperties): AccessMap | undefined {
   return Array.from({ length: last.at[0]! + 1 }, (_, index) => {
     const isOwn = ({ at }: Pick<Listed<unknown>, 'at'>) => at[0] === index
     const missing = (key: string): ConfigError =>
-      (all.find(isOwn) ?? last).refuse(`needs ${map}[${index}].${key}, which is missing`)
+      (all.find(isOwn) ?? last).refuse(`requires ${map}[${index}].${key}, which is missing`)
     const pattern = patterns.find(isOwn)
     const access = ofAccess.filter(isOwn).map(({ value }) => value)
     if (pattern === undefined) throw missing('pattern')
@@ -135,11 +136,11 @@ function userOf({ values, refuse }: AccessProperties): BasicConfig | undefined {
   const role = values['fastify.security.basic.role']
   if (user === undefined && passwordHash === undefined && role === undefined) return undefined
   if (user === undefined)
-    throw refuse('fastify.security.basic.user', 'is missing: it is the name that goes with the password')
+    throw refuse('fastify.security.basic.user', 'is missing: set the user name for the password')
   if (passwordHash === undefined)
     throw refuse(
       'fastify.security.basic.password',
-      'is missing, and fastify.security.basic.user needs it: a hash that "gantry credential hash" prints',
+      'is missing: fastify.security.basic.user requires it. Create a hash with "gantry credential hash"',
     )
   return { type: 'basic', user, passwordHash, role: role ?? defaultRole }
 }

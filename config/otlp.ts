@@ -21,7 +21,7 @@ export function otlpIn({
   const url = URL.parse(endpoint)
   if (url === null || !/^https?:$/.test(url.protocol) || url.search !== '' || url.username !== '') {
     throw new ConfigError(
-      `${files.config}: otlp.endpoint must be http:// or https://, a host and maybe a path; credentials go into otlp.headers`,
+      `${files.config}: otlp.endpoint must be http:// or https:// with a host and an optional path; set credentials in otlp.headers`,
     )
   }
   return { endpoint: url.href.replace(/\/+$/, ''), headers: headersIn(headers) }
@@ -34,7 +34,7 @@ function headersIn(text: string): Record<string, string> {
     pairs.map((pair) => {
       const [, name, value] = /^\s*([\w-]+)\s*=\s*([\x20-\x7e]*?)\s*$/.exec(pair) ?? []
       if (name !== undefined && value !== undefined) return [name, value]
-      throw new ConfigError(`${files.config}: otlp.headers must be like name=value,name=value`)
+      throw new ConfigError(`${files.config}: otlp.headers must have the form name=value,name=value`)
     }),
   )
 }

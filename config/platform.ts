@@ -1,19 +1,58 @@
 import { randomBytes } from 'node:crypto'
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
-import { type Static, Type } from 'typebox'
+import { type Static, type TInteger, type TOptional, Type } from 'typebox'
 import { files, isLoopbackHost } from '../subjects/kit/names.ts'
 import { Name, strict } from '../subjects/kit/schemas.ts'
-import { checkConfig, ConfigError, parseConfig } from './config-error.ts'
+import { ConfigError, parseConfig, readAll } from './config-error.ts'
 import { parseDuration } from './durations.ts'
 import { makePrivate, readTextFile, quarantine, writeSecretFile } from '../broker/common/files.ts'
 import { type OtlpConfig, otlpIn } from './otlp.ts'
 import { createIdentity, withLimits } from '../broker/identity/create-identity.ts'
-import { type Identity, readIdentity, type StorageLimits } from '../broker/identity/identity.ts'
+import {
+  type Identity,
+  identityFieldNames,
+  readIdentity,
+  type StorageLimits,
+} from '../broker/identity/identity.ts'
 import type { Log } from '../broker/common/log.ts'
+import { type Setting, settingsOf } from './settings.ts'
+import { maxPort, offsetKey, type PortKey, portKeyDescription, portKeys } from './port-settings.ts'
+import { type GivenPorts, portsOfFile } from './ports.ts'
 import { webhookHostsIn } from './webhook-hosts.ts'
 
-const Line = Type.String({ maxLength: 4_000 })
+/** Ports that count for more than the files of the servers. */
+const portFields = Object.fromEntries(
+  portKeys.map((key) => [
+    key,
+    Type.Optional(
+      Type.Integer({
+        minimum: key === offsetKey ? 0 : 1,
+        maximum: maxPort,
+        description: portKeyDescription(key),
+      }),
+    ),
+  ]),
+) as Record<PortKey, TOptional<TInteger>>
+
+const lineLength = 4_000
+const Line = Type.String({ maxLength: lineLength })
+const Text = (description: string, byDefault?: string) =>
+  Type.Optional(
+    Type.String({
+      maxLength: lineLength,
+      description,
+      ...(byDefault !== undefined && { default: byDefault }),
+    }),
+  )
+
+/** Groups are a scope of their own at some providers and come unasked at others. */
+export const defaultScopes = 'openid profile email'
+export const defaultClockSkewSeconds = 30
+export const defaultGroupsClaim = 'groups'
+
+/** A year: what auditors usually look back on. */
+const defaultAuditRetention = '365d'
 
 /** Clocks that differ by more are wrong. */
 const maxClockSkewSeconds = 600
@@ -26,28 +65,52 @@ const PlatformFile = strict({
   'operator.jwt': Line,
   'operator.seed': Line,
   'operator.signingseed': Line,
-  'oidc.issuer': Type.Optional(Line),
-  'oidc.clientid': Type.Optional(Line),
-  'oidc.uiclientid': Type.Optional(Line),
-  'oidc.clientsecret': Type.Optional(Line),
-  'oidc.uiclientsecret': Type.Optional(Line),
-  'oidc.scopes': Type.Optional(Line),
-  'oidc.clockskew': Type.Optional(Type.Integer({ minimum: 0, maximum: maxClockSkewSeconds })),
-  admin_subject: Type.Optional(Line),
-  admin_group: Type.Optional(Line),
-  'rbac.admin_subject': Type.Optional(Line),
-  'rbac.admin_group': Type.Optional(Line),
-  'rbac.bootstrap': Type.Optional(Type.Boolean()),
-  'rbac.groups_claim': Type.Optional(Line),
-  'rbac.default_role': Type.Optional(Name('Role')),
-  'audit.retention': Type.Optional(Line),
-  'platform.url': Type.Optional(Line),
-  'otlp.endpoint': Type.Optional(Line),
-  'otlp.headers': Type.Optional(Line),
-  'alerts.webhook_hosts': Type.Optional(Line),
+  'oidc.issuer': Text('Address of the identity provider; if not set, the development sign-in page is used'),
+  'oidc.clientid': Text('Client id of the platform at the identity provider'),
+  'oidc.uiclientid': Text('Client id of the web interface at the identity provider; default: oidc.clientid'),
+  'oidc.clientsecret': Text('Client secret of oidc.clientid, if the identity provider issued one'),
+  'oidc.uiclientsecret': Text('Client secret of oidc.uiclientid'),
+  'oidc.scopes': Text('Requested scopes, separated by spaces', defaultScopes),
+  'oidc.clockskew': Type.Optional(
+    Type.Integer({
+      minimum: 0,
+      maximum: maxClockSkewSeconds,
+      description: 'Maximum clock difference to the identity provider in seconds',
+      default: defaultClockSkewSeconds,
+    }),
+  ),
+  admin_subject: Text('Subject of the only administrator'),
+  admin_group: Text('Group whose members are administrators'),
+  'rbac.admin_subject': Text('Same as admin_subject'),
+  'rbac.admin_group': Text('Same as admin_group'),
+  'rbac.bootstrap': Type.Optional(
+    Type.Boolean({
+      description: 'Whether everybody is an administrator while no administrator is set',
+      default: false,
+    }),
+  ),
+  'rbac.groups_claim': Text('Token claim that contains the groups', defaultGroupsClaim),
+  'rbac.default_role': Type.Optional(Name('Role of all users')),
+  'audit.retention': Text('Retention of the audit log, such as 90d or 2y', defaultAuditRetention),
+  'platform.url': Text('Public address of the REST server without a path; default: its listen address'),
+  'otlp.endpoint': Text('Address of an OpenTelemetry collector; if not set, nothing is exported'),
+  'otlp.headers': Text('Headers for the collector: name=value, separated by commas'),
+  'alerts.webhook_hosts': Text('Hosts in private networks that webhooks may use, separated by commas'),
+  ...portFields,
   'storage.salt': Type.String({ minLength: 16, maxLength: 400 }),
 })
 type PlatformFile = Static<typeof PlatformFile>
+
+/** Made by the first start, and never by hand. */
+const madeFields: readonly string[] = [...identityFieldNames, 'storage.salt']
+const secretFields = ['oidc.clientsecret', 'oidc.uiclientsecret', 'otlp.headers']
+
+/** Settings in `gantry.config`. */
+export const platformSettings: readonly Setting[] = settingsOf(
+  files.config,
+  PlatformFile,
+  secretFields,
+).filter(({ name }) => !madeFields.includes(name))
 
 /** Who is an administrator, and what role everybody has, by the configuration. */
 export interface AdminRules {
@@ -87,20 +150,15 @@ export interface PlatformConfig {
   readonly otlp: OtlpConfig | undefined
   /** Hosts, maybe with a port, in inner networks that webhooks of alerts may be at. */
   readonly webhookHosts: ReadonlySet<string>
+  /** Ports that count for more than those of the files of the servers. */
+  readonly givenPorts: GivenPorts
 }
-
-/** Groups are a scope of their own at some providers and come unasked at others. */
-export const defaultScopes = 'openid profile email'
-export const defaultClockSkewSeconds = 30
-export const defaultGroupsClaim = 'groups'
 
 /** Subject of the administrator whom a new configuration names: the one of the development provider. */
 export const developmentAdmin = 'development-administrator'
 
 const saltBytes = 32
 
-/** A year: what auditors usually look back on. */
-const defaultAuditRetention = '365d'
 /** Who comes back from a weekend must still see what happened. */
 const minAuditRetention = '3d'
 /** Longer than any instance lives, and within what the broker counts in nanoseconds. */
@@ -132,7 +190,7 @@ export async function loadPlatformConfig(
     identity = restore(path, backup, backupText, error as Error, log)
     good = backupText!
   }
-  const file = checkConfig(PlatformFile, parseConfig(path, good), files.config)
+  const file = parseConfig(PlatformFile, good, files.config)
   const options = optionsIn(file)
   const signed = await withLimits(identity, limits)
   const written = signed === identity ? good : serialise({ ...file, ...signed.fields })
@@ -140,9 +198,28 @@ export async function loadPlatformConfig(
   if (written !== backupText) writeSecretFile(backup, written)
   for (const each of [path, backup]) {
     if (makePrivate(each))
-      log.warn({ path: each }, 'A file with secrets could be read by others; it is private again.')
+      log.warn(
+        { path: each },
+        'A file with secrets was readable by other users; its permissions were corrected.',
+      )
   }
   return { identity: signed, ...options }
+}
+
+/**
+ * The options of `gantry.config`, without writing anything; undefined where there is none, or its identity is damaged, which
+ * is for who loads it.
+ * @throws ConfigError with all problems
+ */
+export function readPlatformOptions(home: string): Omit<PlatformConfig, 'identity'> | undefined {
+  const text = readTextFile(join(home, files.config))
+  if (text === undefined) return undefined
+  try {
+    identityIn(text)
+  } catch {
+    return undefined
+  }
+  return optionsIn(parseConfig(PlatformFile, text, files.config))
 }
 
 async function create(
@@ -159,13 +236,22 @@ async function create(
   // The backup first: were we killed in between, the next start restores from it instead of making another identity.
   writeSecretFile(backup, text)
   writeSecretFile(path, text)
-  log.info({ path, instance: identity.instance }, 'Made a new platform identity.')
+  log.info({ path, instance: identity.instance }, 'Created a new platform identity.')
   return { identity, ...optionsIn(file) }
 }
 
 /** What a file says beside the identity. @throws ConfigError when a provider is named in part */
 function optionsIn(file: PlatformFile): Omit<PlatformConfig, 'identity'> {
+  const read = readAll({
+    oidc: () => oidcIn(file),
+    auditRetentionMs: () => retentionIn(file),
+    publicUrl: () => publicUrlIn(file),
+    otlp: () => otlpIn(file),
+    webhookHosts: () => webhookHostsIn(file),
+    givenPorts: () => portsOfFile(files.config, file),
+  })
   return {
+    ...read,
     salt: file['storage.salt'],
     rules: {
       adminSubject: file.admin_subject ?? file['rbac.admin_subject'],
@@ -173,11 +259,6 @@ function optionsIn(file: PlatformFile): Omit<PlatformConfig, 'identity'> {
       bootstrapAcknowledged: file['rbac.bootstrap'] ?? false,
       defaultRole: file['rbac.default_role'],
     },
-    oidc: oidcIn(file),
-    auditRetentionMs: retentionIn(file),
-    publicUrl: publicUrlIn(file),
-    otlp: otlpIn(file),
-    webhookHosts: webhookHostsIn(file),
   }
 }
 
@@ -185,7 +266,7 @@ function retentionIn({ 'audit.retention': text = defaultAuditRetention }: Platfo
   const ms = parseDuration(text)
   if (ms === undefined) {
     throw new ConfigError(
-      `${files.config}: audit.retention is no duration: ${JSON.stringify(text)}; write it like 90d or 2y`,
+      `${files.config}: audit.retention must be a duration such as 90d or 2y, not ${JSON.stringify(text)}`,
     )
   }
   if (ms < parseDuration(minAuditRetention)! || ms > parseDuration(maxAuditRetention)!) {
@@ -201,7 +282,7 @@ function publicUrlIn({ 'platform.url': text }: PlatformFile): string | undefined
   const url = URL.parse(text)
   if (url !== null && /^https?:$/.test(url.protocol) && `${url.origin}/` === url.href) return url.origin
   throw new ConfigError(
-    `${files.config}: platform.url must be http:// or https:// and a host, without a path`,
+    `${files.config}: platform.url must be http:// or https:// with a host and without a path`,
   )
 }
 
@@ -209,9 +290,9 @@ function publicUrlIn({ 'platform.url': text }: PlatformFile): string | undefined
 function issuerIn(text: string): string {
   const issuer = /^https?:\/\//.test(text) ? text : `https://${text}`
   const url = URL.parse(issuer)
-  if (url === null) throw new ConfigError(`${files.config}: oidc.issuer is no URL`)
+  if (url === null) throw new ConfigError(`${files.config}: oidc.issuer must be a URL`)
   if (url.protocol === 'http:' && !isLoopbackHost(url.hostname)) {
-    throw new ConfigError(`${files.config}: oidc.issuer must be https://, or on this host`)
+    throw new ConfigError(`${files.config}: oidc.issuer must use https://, unless it is on this host`)
   }
   return issuer
 }
@@ -220,7 +301,9 @@ function oidcIn(file: PlatformFile): OidcConfig | undefined {
   const { 'oidc.issuer': issuer, 'oidc.clientid': clientId, 'oidc.uiclientid': uiClientId } = file
   if (issuer === undefined) return undefined
   if (clientId === undefined) {
-    throw new ConfigError(`${files.config}: oidc.clientid is missing, what we are called at ${issuer}`)
+    throw new ConfigError(
+      `${files.config}: oidc.clientid is missing: set the client id of Gantry at ${issuer}`,
+    )
   }
   return {
     issuer: issuerIn(issuer),
@@ -238,7 +321,7 @@ function oidcIn(file: PlatformFile): OidcConfig | undefined {
 function identityIn(text: string): Identity {
   const file: unknown = JSON.parse(text)
   if (typeof file !== 'object' || file === null || Array.isArray(file))
-    throw new Error('it is no JSON object')
+    throw new Error('it is not a JSON object')
   return readIdentity(file)
 }
 
@@ -249,14 +332,14 @@ function restore(
   error: Error,
   log: Log,
 ): Identity {
-  const fix = `Restore ${path} from your own backup, or remove both files to start with a new identity: all tokens and stored secrets are then lost.`
+  const fix = `Restore ${path} from your own backup, or remove both files to start with a new identity (all tokens and stored secrets are lost).`
   if (backupText === undefined)
     throw new ConfigError(`${path}: ${error.message}, and there is no ${backup}. ${fix}`)
   let identity: Identity
   try {
     identity = identityIn(backupText)
   } catch (cause) {
-    const message = `${path}: ${error.message}, and its backup is no better: ${(cause as Error).message}. ${fix}`
+    const message = `${path}: ${error.message}, and its backup cannot be used either: ${(cause as Error).message}. ${fix}`
     throw new ConfigError(message, { cause })
   }
   const aside = quarantine(path, 'corrupt')
@@ -273,7 +356,7 @@ function makeFolder(home: string): void {
   } catch (cause) {
     const { code } = cause as NodeJS.ErrnoException
     throw new ConfigError(
-      `the configuration folder ${home} cannot be made (${code}); set GANTRY_HOME to one that can`,
+      `the configuration folder ${home} cannot be created (${code}): set GANTRY_HOME to another folder`,
       { cause },
     )
   }

@@ -1,4 +1,5 @@
 import { Pair, parseLines } from 'dot-properties'
+import { nearest } from '../subjects/kit/nearest.ts'
 import { ConfigError } from './config-error.ts'
 
 /** What may stand in a properties file: what a value must be, and what it is read as. */
@@ -37,13 +38,13 @@ export interface Listed<T> {
  * Reads a properties file as Java does: escapes, lines that go on after a backslash, comments after `#` and `!`. Blanks at
  * the end of a value do not count, unlike there. Each key is known, there once, and has a value that fits. The reader of a key
  * with lists in it has `[n]` for the place in each.
- * @throws ConfigError that names the file, the line and the key
+ * @throws ConfigError that names the file, the line and the key of all that is wrong
  */
 export function parseProperties<R extends Readers>(path: string, text: string, readers: R): Properties<R> {
   const values = new Map<string, unknown>()
   const lines = new Map<string, number>()
-  const lineError = (number: number, problem: string) =>
-    new ConfigError(`${path}, line ${number}: ${problem}`)
+  const problems: string[] = []
+  const lineProblem = (number: number, problem: string) => `${path}, line ${number}: ${problem}`
   const source = text.replace(/^\uFEFF/, '')
   for (const node of parseLines(source, true)) {
     if (!(node instanceof Pair)) continue
@@ -51,28 +52,40 @@ export function parseProperties<R extends Readers>(path: string, text: string, r
     const value = node.value.trimEnd()
     const [start, , , end] = node.range
     const number = source.slice(0, start).split(lineEnd).length
-    if (key === '' || node.separator(source) === '') throw lineError(number, 'write key=value')
-    if (hasStrayBackslash(source.slice(start, end)))
-      throw lineError(number, String.raw`write \\ for a backslash`)
+    const refuse = (problem: string) => void problems.push(lineProblem(number, problem))
+    if (key === '' || node.separator(source) === '') {
+      refuse('the line must be key=value')
+      continue
+    }
+    if (hasStrayBackslash(source.slice(start, end))) {
+      refuse(String.raw`a backslash must be written as \\`)
+      continue
+    }
     const name = key.replaceAll(place, '[n]')
     const reader = Object.hasOwn(readers, name) ? readers[name] : undefined
     if (reader === undefined) {
-      throw lineError(number, `${key} is not known here; the keys are ${Object.keys(readers).join(', ')}`)
+      const near = nearest(name, Object.keys(readers))
+      const hint =
+        near === undefined ? `the keys are ${Object.keys(readers).join(', ')}` : `did you mean ${near}?`
+      refuse(`unknown key ${key}; ${hint}`)
+      continue
     }
-    if (lines.has(key)) throw lineError(number, `${key} is there already`)
+    if (lines.has(key)) {
+      refuse(`${key} is set twice: remove one of the lines`)
+      continue
+    }
     lines.set(key, number)
     const option = reader.read(value)
-    if (option === undefined) {
-      const shown = reader.secret ? 'what it is' : JSON.stringify(value)
-      throw lineError(number, `${key} must be ${reader.meaning}, not ${shown}`)
-    }
-    values.set(key, option)
+    if (option === undefined)
+      refuse(`${key} must be ${reader.meaning}${reader.secret ? '' : `, not ${JSON.stringify(value)}`}`)
+    else values.set(key, option)
   }
+  if (problems.length > 0) throw new ConfigError(problems)
   const refuse = (key: string, problem: string): ConfigError => {
     const number = lines.get(key)
     return number === undefined
       ? new ConfigError(`${path}: ${key} ${problem}`)
-      : lineError(number, `${key} ${problem}`)
+      : new ConfigError(lineProblem(number, `${key} ${problem}`))
   }
   return {
     // Each value comes from the reader of its own key.

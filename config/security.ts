@@ -22,7 +22,7 @@ const maxHashCost = 15
 
 /** bcrypt in the forms that its programs write; some put the method's name before it. */
 const bcryptHash: PropertyReader<string> = {
-  meaning: 'a bcrypt hash, as "gantry credential hash" makes it from a password',
+  meaning: 'a bcrypt hash from "gantry credential hash"',
   secret: true,
   read: (text) => {
     const [, hash, cost] = /^(?:\{bcrypt\})?(\$2[aby]\$(\d\d)\$[./A-Za-z0-9]{53})$/.exec(text) ?? []
@@ -42,7 +42,7 @@ export const securityReaders = {
   },
   'security.basic.password': bcryptHash,
   'security.basic.role': {
-    ...anyText('the name of a role'),
+    ...anyText('a role name'),
     read: (text: string) => (matches(Name('Role'), text) ? text : undefined),
   },
   ...ldapReaders,
@@ -57,20 +57,21 @@ export function securityConfigOf(properties: Properties<typeof securityReaders>)
   for (const key of Object.keys(securityReaders) as (keyof typeof securityReaders)[]) {
     if (key === 'security.type' || values[key] === undefined) continue
     // Somebody would believe that the migrator is protected.
-    if (type === undefined) throw refuse(key, 'has no effect without security.type')
+    if (type === undefined)
+      throw refuse(key, 'has no effect without security.type: set security.type or remove it')
     // Who switches it off on purpose may leave the rest there.
     if (type !== 'off' && !key.startsWith(`security.${type}.`)) {
-      throw refuse(key, `has no meaning with security.type=${type}: take it out`)
+      throw refuse(key, `has no effect with security.type=${type}: remove it`)
     }
   }
   if (type === undefined) return { type: 'off' }
   if (type === 'off') return { type }
   if (type === 'ldap') return ldapConfigOf(properties)
   const { 'security.basic.user': user, 'security.basic.password': passwordHash } = values
-  const needed = 'is missing, and security.type=basic needs it'
+  const needed = 'is missing: security.type=basic requires it'
   if (user === undefined) throw refuse('security.basic.user', needed)
   if (passwordHash === undefined) {
-    throw refuse('security.basic.password', `${needed}: a hash that "gantry credential hash" prints`)
+    throw refuse('security.basic.password', `${needed}. Create a hash with "gantry credential hash"`)
   }
   return { type, user, passwordHash, role: values['security.basic.role'] ?? defaultRole }
 }

@@ -27,7 +27,7 @@ export function sitePropertiesIn(xml: Buffer, isTaken: (name: string) => boolean
         all.set(name, value)
     },
   })
-  if (all.size === 0) throw new Error('it has no properties as Hadoop has them')
+  if (all.size === 0) throw new Error('it contains no Hadoop properties')
   const taken = [...all].filter(([one]) => isTaken(one))
   return { taken: Object.fromEntries(taken), left: all.size - taken.length }
 }

@@ -20,7 +20,7 @@ export function webhookHostsIn({
       const host = hostOf(text)
       if (host !== undefined) return host
       throw new ConfigError(
-        `${files.config}: alerts.webhook_hosts must be hosts, maybe with a port, such as alerts.inner,10.1.2.3:8443`,
+        `${files.config}: alerts.webhook_hosts must be hosts with optional ports, such as alerts.inner,10.1.2.3:8443`,
       )
     }),
   )

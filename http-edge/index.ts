@@ -37,7 +37,7 @@ export async function startEdge(options: EdgeOptions): Promise<RunningEdge> {
       const { name } = definition
       const app = await createHttpServer(definition, edge)
       apps.push(app)
-      urls[name] = await listenOn(app, name, options.listen[name])
+      urls[name] = await listenOn(app, options.listen[name])
     }
   } catch (error) {
     await stop()

@@ -1,13 +1,15 @@
 import { wsconnect } from '@nats-io/nats-core'
 import { unguessable } from '../subjects/kit/unguessable.ts'
 import { Extension } from './extension.ts'
-import { connectionOptions, type ConnectOptions } from './options.ts'
-import { secretly } from './secret-replies.ts'
+import { connectionOptions } from '../client/credentials.ts'
+import type { ConnectOptions } from './options.ts'
+import { secretly } from '../client/secret-replies.ts'
 
 export { GantryError } from '../subjects/kit/errors.ts'
 export type { Call } from './call.ts'
 export type { EndpointContract, Handler } from './endpoint.ts'
 export type { Extension, ExtensionOptions } from './extension.ts'
+export type { PlatformEvent } from './follow.ts'
 export type { Metrics } from './metrics.ts'
 export { openStorage, type Storage, type StoredChange } from './storage.ts'
 

@@ -15,6 +15,7 @@ import { usage } from '../subjects/observability/usage.ts'
 import { answerOf, call, request } from '../client/call.ts'
 import { deniedBy } from '../client/errors.ts'
 import { answer, type EndpointContract, type Handler, type OnError } from './endpoint.ts'
+import { follow, type PlatformEvent } from './follow.ts'
 import { MetricReporter, type Metrics } from './metrics.ts'
 
 type Declared = Omit<Registration, 'instance' | 'menus' | 'routes' | 'widgets' | 'resources' | 'endpoints'>
@@ -163,6 +164,17 @@ export class Extension {
   /** Asks the platform or another extension. @throws GantryError */
   async request(subject: string, input: unknown, timeoutMs?: number): Promise<unknown> {
     return answerOf(await request(this.connection, subject, JSON.stringify(input), { timeoutMs }), subject)
+  }
+
+  /**
+   * Follows events, such as those of `gantry.events.v1.migrations.>`. The loop over them throws DENIED when the key may not
+   * subscribe to the subject.
+   */
+  follow(
+    subject: string,
+    { signal }: { readonly signal?: AbortSignal } = {},
+  ): Promise<AsyncGenerator<PlatformEvent>> {
+    return follow(this.connection, subject, signal)
   }
 
   /** Says goodbye, answers what is under way, and closes the connection. */

@@ -1,5 +1,6 @@
+import type { NatsConnection } from '@nats-io/nats-core'
 import type { Output } from '../subjects/kit/contract.ts'
-import { isGantryError } from '../subjects/kit/errors.ts'
+import { GantryError, isGantryError } from '../subjects/kit/errors.ts'
 import { extensionStorage } from '../subjects/extensions/storage.ts'
 import { call } from '../client/call.ts'
 import type { Extension } from './extension.ts'
@@ -24,11 +25,15 @@ export interface Storage {
     after?: string
     limit?: number
   }): Promise<Output<(typeof extensionStorage)['list']>>
-  /** All that is there after a revision, then each change, until the signal. */
+  /**
+   * All that is there after a revision, then each change, until the signal.
+   * @throws GantryError UNAVAILABLE as soon as the connection is lost: ask again with the last revision
+   */
   watch(options?: { beginning?: string; after?: number; signal?: AbortSignal }): AsyncGenerator<StoredChange>
 }
 
 export function openStorage({ connection, prefix }: Pick<Extension, 'connection' | 'prefix'>): Storage {
+  let losses: Losses | undefined
   const expecting = (revision: number | undefined) => (revision === undefined ? {} : { revision })
   return {
     get: async (key) => {
@@ -51,9 +56,12 @@ export function openStorage({ connection, prefix }: Pick<Extension, 'connection'
     watch: async function* ({ after = 0, signal, ...options } = {}) {
       let known = after
       for (;;) {
-        const found = await orAborted(
-          () => call(connection, extensionStorage.watch, { prefix, after: known, ...options }),
-          signal,
+        losses ??= new Losses(connection)
+        const found = await losses.during(
+          orAborted(
+            () => call(connection, extensionStorage.watch, { prefix, after: known, ...options }),
+            signal,
+          ),
         )
         if (found === undefined) return
         for (const { key, value, revision } of found.changes)
@@ -61,6 +69,35 @@ export function openStorage({ connection, prefix }: Pick<Extension, 'connection'
         known = found.revision
       }
     },
+  }
+}
+
+/** What is asked when the connection is lost is answered by nobody, and a watch would wait for its whole time. */
+class Losses {
+  readonly #waiting = new Set<(error: GantryError) => void>()
+
+  constructor(connection: NatsConnection) {
+    void this.#follow(connection)
+  }
+
+  /** What an answer comes to. @throws GantryError UNAVAILABLE when the connection is lost before */
+  async during<T>(answer: Promise<T>): Promise<T> {
+    // One for each answer: what waits for one that lasts as long as the connection would never be freed.
+    const { promise, reject } = Promise.withResolvers<never>()
+    this.#waiting.add(reject)
+    try {
+      return await Promise.race([answer, promise])
+    } finally {
+      this.#waiting.delete(reject)
+    }
+  }
+
+  async #follow(connection: NatsConnection): Promise<void> {
+    for await (const { type } of connection.status()) {
+      if (type !== 'disconnect') continue
+      const lost = new GantryError('UNAVAILABLE', 'the connection to the broker was lost; ask again')
+      for (const reject of this.#waiting) reject(lost)
+    }
   }
 }
 

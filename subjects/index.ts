@@ -17,6 +17,7 @@ import { extensions, extensionsInternal } from './extensions/extensions.ts'
 import { inclusions } from './rules/inclusions.ts'
 import { keys, keysInternal } from './access/keys.ts'
 import { logging } from './observability/logging.ts'
+import { catalogWork } from './metadata/catalog-work.ts'
 import { metadataCatalogs } from './metadata/catalogs.ts'
 import { metadataComparisonEvents, metadataComparisons } from './metadata/comparisons.ts'
 import { metadataMigrationEvents, metadataMigrations } from './metadata/migrations.ts'
@@ -87,7 +88,7 @@ export const contracts: readonly Contract[] = Object.values(resources).flatMap((
   Object.values(resource),
 )
 /** Requests of transfer agents. */
-export const agentResources = { agentWork } as const
+export const agentResources = { agentWork, catalogWork } as const
 
 export const internalContracts: readonly Contract[] = Object.values({
   ...internalResources,

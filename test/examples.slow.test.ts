@@ -7,6 +7,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { root } from './cli/support.ts'
 import { chromiumTest, openChromium } from './support/chromium.ts'
 import { callExample, startExample, stopExample } from './support/example.ts'
+import { checkFollower } from './support/follower.ts'
 import { createKey } from './support/keys.ts'
 import { createHome, freePort, startTestPlatform, type TestPlatform } from './support/platform.ts'
 import { until } from './support/until.ts'
@@ -41,6 +42,9 @@ test('examples/weather.ts, with the SDK', async () => {
   expect(await callExample(platform, 'weather/forecast', { city: 'Atlantis' })).toMatchObject({ status: 404 })
   await stopExample(platform, child)
 })
+
+test('examples/follower.ts, with the SDK', () =>
+  checkFollower(platform, { program: process.execPath, args: [join(root, 'examples/follower.ts')] }))
 
 test('examples/greeter.mjs, with nats 2 alone', async () => {
   const child = await startExample(platform, { file: 'greeter.mjs', prefix: 'greeter' })

@@ -21,7 +21,7 @@ function examplesOf(page: string): Example[] {
     subject === undefined
       ? commands!
           .trim()
-          .split(/\n(?=npx|nats|export|alias)/)
+          .split(/\n(?=\.\/gantry|nats|export|alias)/)
           .map((words) => ({ kind: 'command', words }))
       : [{ kind: 'request', subject, body: JSON.parse(body!), reply: JSON.parse(reply!) }],
   )
@@ -86,8 +86,8 @@ async function run(words: string): Promise<void> {
     else expect(reply, words).not.toHaveProperty('code')
     return
   }
-  if (words.startsWith('npx gantry keys') || /^(export|alias)/.test(words)) return
-  const [, ...args] = words.split(' ').slice(1)
+  if (words.startsWith('./gantry keys') || /^(export|alias)/.test(words)) return
+  const args = words.split(' ').slice(1)
   const ran = await gantry(args, { env: { GANTRY_TOKEN: platform.operatorToken } })
   expect(ran, words).toMatchObject({ code: 0, err: '' })
 }

@@ -1,6 +1,7 @@
 import { execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
@@ -9,19 +10,20 @@ import { expect, test } from 'vitest'
 import { loadMessagingConfig } from '../config/messaging.ts'
 import { loadListenOptions } from '../http-edge/properties.ts'
 import { brokerPort, httpServers, websocketPort } from '../subjects/kit/names.ts'
+import { compareTrees } from './support/compare-trees.ts'
 import { createHome, natsServerPath } from './support/platform.ts'
+import { lastLine } from '../cli/up/text.ts'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
-const readme = readFileSync(join(root, 'README.md'), 'utf8')
-const firstScreen = readme.slice(0, readme.indexOf('\n## '))
+const pages = ['README.md', 'docs/PROGRAMS.md'].map((file) => readFileSync(join(root, file), 'utf8'))
 
-/** The code blocks of the first screen, by language. */
+/** Their code blocks in a language, in order. */
 const blocks = (language: string): string[] =>
-  [...firstScreen.matchAll(/```(\w+)\n([\s\S]*?)```/g)]
+  [...pages.join('\n').matchAll(/```(\w+)\n([\s\S]*?)```/g)]
     .filter(([, its]) => its === language)
     .map(([, , text]) => text!.trimEnd())
 
-test('the first screen says what really happens', { timeout: 60_000 }, async () => {
+test('the README, and the page for programs, say what really happens', { timeout: 120_000 }, async () => {
   const home = await createHome()
   const messaging = loadMessagingConfig(home)
   // The documented ports may be taken on this machine, so the platform runs on others, and texts are translated.
@@ -37,7 +39,7 @@ test('the first screen says what really happens', { timeout: 60_000 }, async () 
       (all, pair) => all.replaceAll(`127.0.0.1:${pair[from]}`, `127.0.0.1:${pair[1 - from]}`),
       text,
     )
-  // As npm runs it, so that it speaks of npx.
+  // As npm runs it, so that it speaks of the command in a clone.
   const env = {
     ...process.env,
     npm_command: 'start',
@@ -48,12 +50,13 @@ test('the first screen says what really happens', { timeout: 60_000 }, async () 
 
   const platform = spawn(process.execPath, [join(root, 'cli/gantry.ts'), 'up'], { env, cwd: root })
   mkdirSync(join(root, 'node_modules/.cache'), { recursive: true })
+  const folder = mkdtempSync(join(tmpdir(), 'gantry-example-'))
   const scripts = mkdtempSync(join(root, 'node_modules/.cache/readme-'))
   try {
     const lines: string[] = []
     for await (const line of createInterface(platform.stdout)) {
       lines.push(line)
-      if (line.startsWith('Ctrl-C')) break
+      if (line === lastLine) break
     }
     const said = translate(lines.filter((line) => !line.startsWith('{')).join('\n'), 1)
       .replaceAll(`GANTRY_HOME=${home} `, '')
@@ -63,6 +66,14 @@ test('the first screen says what really happens', { timeout: 60_000 }, async () 
       .replace(/(\n {2}administrator {2})\S{16}\n/, '$13kXv0u9yQ2mTz1aB\n')
       .replace(/(\n {2}viewer {9})\S{16}\n/, '$1s7WcJ4nRf8hLp6Ye\n')
     expect(said).toBe(blocks('text')[0])
+
+    // The example migrates a copy of our own documentation.
+    const run = (typed: string) => promisify(execFile)('sh', ['-ec', typed], { env, cwd: root })
+    const [example] = blocks('sh')
+    expect(example).toContain('/tmp/gantry-example')
+    const { stdout: migrated } = await run(example!.replaceAll('/tmp/gantry-example', folder))
+    expect(compareTrees(join(folder, 'from'), join(folder, 'to'))).toEqual([])
+    expect(migrated).toContain('COMPLETED')
 
     const [script] = blocks('js')
     writeFileSync(join(scripts, 'ask.mjs'), translate(script!, 0))
@@ -74,7 +85,7 @@ test('the first screen says what really happens', { timeout: 60_000 }, async () 
         'node ask.mjs',
         `node ${join(scripts, 'ask.mjs')}`,
       )
-      const { stdout } = await promisify(execFile)('sh', ['-c', typed], { env, cwd: root })
+      const { stdout } = await run(typed)
       expect(translate(stdout.trimEnd(), 1), typed).toBe(output.join('\n'))
     }
     expect(commands.length).toBeGreaterThanOrEqual(3)
@@ -84,5 +95,6 @@ test('the first screen says what really happens', { timeout: 60_000 }, async () 
     await ended
     rmSync(home, { recursive: true, force: true })
     rmSync(scripts, { recursive: true, force: true })
+    rmSync(folder, { recursive: true, force: true })
   }
 })

@@ -3,11 +3,16 @@ import { existsSync, readFileSync } from 'node:fs'
 import { dirname, join, normalize } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
+import { entries as bundledEntries } from '../cli/bundled-schemas.mjs'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
-const sources = execFileSync('git', ['ls-files', '--cached', '--others', '--exclude-standard', '*.ts'], {
-  cwd: root,
-})
+const sources = execFileSync(
+  'git',
+  ['ls-files', '--cached', '--others', '--exclude-standard', '*.ts', '*.tsx'],
+  {
+    cwd: root,
+  },
+)
   .toString()
   .trim()
   .split('\n')
@@ -34,10 +39,17 @@ const directions: [file: RegExp, allowed: RegExp][] = [
   ],
   [/^sdk\//, /^(subjects|client|sdk)\//],
   [/^examples\//, /^sdk\//],
+  // It makes archives of what is here.
+  [/^packaging\//, /^(broker|ui\/build|packaging)\//],
   [/^http-edge\//, /^(subjects|config|broker|http-edge)\//],
   // Where everything is put together.
   [/^cli\/assembly\//, /^(subjects|config|broker|services|http-edge|cli)\//],
-  [/^cli\//, /^(subjects|config|broker|cli)\//],
+  [/^cli\//, /^(subjects|config|broker|cli|ui\/build)\//],
+  [/^ui\/build\//, /^ui\/build\//],
+  // Installs.
+  [/^deploy\//, /^(config|broker|ui\/build)\/|^cli\/bundled-schemas\.mjs$/],
+  // It reaches the platform as every other client does.
+  [/^ui\//, /^(subjects|client|ui)\//],
 ]
 
 interface Import {
@@ -55,7 +67,7 @@ function importsOf(path: string): Import[] {
 
 const imports = sources.flatMap(importsOf)
 const isOurs = ({ what }: Import) =>
-  /^(subjects|client|config|broker|services|http-edge|cli|sdk)\//.test(what)
+  /^(subjects|client|config|broker|services|http-edge|cli|sdk|ui|packaging)\//.test(what)
 
 test('imports go one way', () => {
   const wrong = imports.filter(isOurs).filter(({ from, what }) => {
@@ -68,6 +80,7 @@ test('imports go one way', () => {
 
 /** Files that are imported past the face of their service, each with why. */
 const openFiles: Readonly<Record<string, string>> = {
+  'services/metadata/agents/serve-catalogs.ts': 'an agent must not load the service, with all its schemas',
   'services/migrations/agents/supervise-agent.ts':
     'a transfer agent must not load the service, with all its schemas',
 }
@@ -112,7 +125,7 @@ const roomOf = (house: string, path: string): string | undefined => {
   return inside === undefined ? undefined : room
 }
 
-test.each(['broker', 'subjects', 'services/drivers', 'services/engine', 'services/migrations'])(
+test.each(['broker', 'subjects', 'services/drivers', 'services/engine', 'services/migrations', 'ui'])(
   'the rooms of %s are layers',
   (house) => {
     const edges = imports
@@ -165,6 +178,11 @@ test('threads are small: the schemas are not loaded into each of them', () => {
   }
 })
 
+test('what is imported of the schemas’ library is in its bundle', () => {
+  const imported = sources.flatMap(loadedBy).filter((what) => /^typebox(?:\/|$)/.test(what))
+  expect(bundledEntries).toEqual([...new Set(imported)].toSorted())
+})
+
 test('nobody imports Node’s HTTP, with all that it loads', () => {
   expect(sources.filter((path) => loadedBy(path).includes('node:http'))).toEqual([])
 })
@@ -187,7 +205,7 @@ test('whatever repeats is in the list of tasks', () => {
 
 /** Each starts something that listens: a broker, a platform, a store, a directory, a browser. */
 const starters =
-  /\b(?:startTestPlatform|startTestBroker|startPlatform|startBroker|startAzurite|startProvider|startOtherProvider|startSlapd|startKeycloak|openChromium|findNatsServer|natsServerPath)\(/
+  /\b(?:startTestPlatform|startWithUi|startTestBroker|startPlatform|startBroker|startAzurite|startProvider|startOtherProvider|startSlapd|startKeycloak|openChromium|findNatsServer|natsServerPath)\(/
 const tests = execFileSync('git', ['ls-files', '--cached', '--others', '--exclude-standard', 'test/*.ts'], {
   cwd: root,
 })
@@ -197,7 +215,7 @@ const tests = execFileSync('git', ['ls-files', '--cached', '--others', '--exclud
   .filter((path) => existsSync(join(root, path)))
 
 test('a test file whose name says nothing needs no server', () => {
-  const kinds = /\.(?:platform|alone|slow)\.test\.ts$/
+  const kinds = /\.(?:platform|alone|slow|ui)\.test\.ts$/
   const wrong = tests
     .filter(
       (path) => path.endsWith('.test.ts') && !kinds.test(path) && !/^test\/(?:crash|peers)\//.test(path),

@@ -128,7 +128,7 @@ export class AuditReader<T extends object> {
   async #hasExpired(walk: Walk, found: number): Promise<boolean> {
     const { first } = await this.#stream.bounds()
     if (first < found) {
-      walk.breakAt(Math.max(walk.expected, first), 0, 'it is missing, and retention did not take it')
+      walk.breakAt(Math.max(walk.expected, first), 0, 'it is missing, and was not removed by retention')
       return false
     }
     walk.skipTo(found)
@@ -175,9 +175,9 @@ class Walk {
 
   take({ sequence, body }: AuditMessage): void {
     const link = decodeLink(body)
-    if (link === undefined) return this.breakAt(sequence, 0, 'it is no record that this platform wrote')
+    if (link === undefined) return this.breakAt(sequence, 0, 'it was not written by this platform')
     if (this.hash !== undefined && link.previous !== this.hash)
-      return this.breakAt(sequence, 0, 'it does not follow the one before')
+      return this.breakAt(sequence, 0, 'it does not follow the previous record')
     const fault = faultIn(link)
     const whole = link.records.slice(0, fault)
     this.oldest ??= whole[0]?.text
@@ -185,7 +185,7 @@ class Walk {
     this.hash = whole.at(-1)?.hash ?? this.hash
     this.records += whole.length
     this.expected = sequence + 1
-    if (fault !== undefined) this.breakAt(sequence, fault, 'its content is not what was written')
+    if (fault !== undefined) this.breakAt(sequence, fault, 'its content was changed')
   }
 
   skipTo(sequence: number): void {

@@ -80,7 +80,7 @@ export class AuditTrail<T extends object> {
   requireRoom(): void {
     const hasRoom = !this.#isFull && this.#waiting.length < maxWaiting && this.#freeBytes > this.#reserveBytes
     if (!hasRoom || performance.now() - this.#freeKnownAtMs > freeKnownMs) this.#lookForRoomSoon()
-    if (!hasRoom) throw full('nothing is changed that cannot be recorded')
+    if (!hasRoom) throw full('changes are refused')
   }
 
   get #reserveBytes(): number {
@@ -146,8 +146,10 @@ export class AuditTrail<T extends object> {
         // Another writer was faster: the next attempt follows what that one wrote.
         if (isApiError(error, jetStreamCodes.wrongLastSequence)) continue
         this.#isFull = isStorageFull(error)
-        if (!this.#isFull && !isTransient(error)) log.error({ err: error }, 'The audit log was not written.')
-        if (this.#isFull) reject(batch, full('what was done is recorded as soon as there is room'))
+        if (!this.#isFull && !isTransient(error))
+          log.error({ err: error }, 'The audit log could not be written.')
+        if (this.#isFull)
+          reject(batch, full('the change was made and will be recorded as soon as there is space'))
         else if (performance.now() - began > patienceMs) reject(batch, notYet(error))
         await delay(backoffMs(attempt), undefined, { signal: this.#closing.signal })
       }
@@ -165,7 +167,9 @@ export class AuditTrail<T extends object> {
     if (this.#looking) return
     this.#looking = true
     this.#lookForRoom()
-      .catch((err: unknown) => this.#options.log.warn({ err }, 'The room for the audit log is not known.'))
+      .catch((err: unknown) =>
+        this.#options.log.warn({ err }, 'The free space for the audit log could not be determined.'),
+      )
       .finally(() => (this.#looking = false))
   }
 
@@ -182,8 +186,12 @@ function reject(batch: readonly Waiting[], error: unknown): void {
 const full = (consequence: string) =>
   new GantryError(
     'STORAGE_FULL',
-    `the audit log has no room, so ${consequence}: raise max_file in messaging.config, or shorten audit.retention in gantry.config, and restart`,
+    `the audit log is full, so ${consequence}: raise max_file in messaging.config or shorten audit.retention in gantry.config, and restart`,
   )
 
 const notYet = (cause: unknown) =>
-  new GantryError('UNAVAILABLE', 'what was done is not recorded yet; the broker does not answer', { cause })
+  new GantryError(
+    'UNAVAILABLE',
+    'the request could not be recorded in the audit log because the broker does not respond; try again',
+    { cause },
+  )

@@ -117,7 +117,7 @@ export function startAuthCallout(
         ...(verdict.keyId === undefined ? {} : { keyId: verdict.keyId }),
         ...(verdict.result === undefined ? {} : { result: verdict.result }),
       })
-      const refuse = () => respond({ error: 'the token is not valid here' })
+      const refuse = () => respond({ error: 'the token is not valid for this platform' })
       // The edge holds up by itself who guesses there.
       if (isEdge) refuse()
       else if (!tarpit.refuse({ address: address ?? '', keyId }, refuse)) return
@@ -142,7 +142,7 @@ export function startAuthCallout(
       }
       // No answer lets the client wait until the server's timeout, which is what a failure of ours must do: refuse.
       answer(message).catch((err: unknown) =>
-        log.error({ err }, 'The auth callout failed; the client is refused.'),
+        log.error({ err }, 'The auth callout failed; the client was refused.'),
       )
     },
   })

@@ -69,7 +69,7 @@ export function disconnectAtOnce(system: NatsConnection, connection: ClientConne
     return
   }
   disconnect(system, connection).catch((err: unknown) =>
-    log.error({ err, connection }, 'A connection was not closed.'),
+    log.error({ err, connection }, 'A connection could not be closed.'),
   )
 }
 

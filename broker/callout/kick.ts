@@ -29,7 +29,8 @@ export async function kickKey(
       { timeout: timeoutMs },
     )
     const { data, error } = reply.json<Connz>()
-    if (error !== undefined) throw new Error(`the server does not list its connections: ${error.description}`)
+    if (error !== undefined)
+      throw new Error(`nats-server could not list its connections: ${error.description}`)
     const connections = data?.connections ?? []
     await Promise.all(connections.map(({ cid }) => kick(system, server, cid)))
     if (connections.length < pageLength) return
@@ -90,7 +91,7 @@ export class KeyDropper {
       callback: (error, message) => {
         if (error !== null) return
         this.#judge(message).catch((err: unknown) =>
-          this.#log.error({ err }, 'A new connection could not be judged.'),
+          this.#log.error({ err }, 'A new connection could not be checked.'),
         )
       },
     })
@@ -100,7 +101,7 @@ export class KeyDropper {
     const { server, client } = message.json<ConnectEvent>()
     const watched = client.user === undefined ? undefined : this.#watched.get(client.user)
     if (watched?.late.delete(nameOfOpening({ server: server.id, id: client.id })) !== true) return
-    this.#log.info({ user: client.user }, 'Dropped a connection that was judged before its key was changed.')
+    this.#log.info({ user: client.user }, 'Closed a connection that was accepted before its key was changed.')
     await kick(this.#system, server.id, client.id)
   }
 

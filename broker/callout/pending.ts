@@ -113,8 +113,11 @@ export function watchPending(
       const { address } = originOfConnection(marks, { name, host: ip, keyId })
       excessBytes -= pending_bytes
       const told = () => {
-        log.warn({ key: keyId, from: address, pending_bytes }, 'Closed a connection that does not read.')
-        onSlowReader({ keyId, from: address, reason: 'it did not read what it had subscribed to' })
+        log.warn(
+          { key: keyId, from: address, pending_bytes },
+          'Closed a connection that did not read its messages.',
+        )
+        onSlowReader({ keyId, from: address, reason: 'it did not read the messages of its subscriptions' })
       }
       closed.push(kick(system, server, cid).then(told))
     }
@@ -143,7 +146,7 @@ export function watchPending(
       await lookUntilCalm()
     } catch (err) {
       // A broker that is away holds nothing.
-      log.debug({ err }, 'The broker does not say what it holds.')
+      log.debug({ err }, 'The broker did not report its pending messages.')
     }
   })
   return {

@@ -1,11 +1,14 @@
-/** What a promise comes to, unless the signal aborts first: then rejects with its reason. */
+/**
+ * What a promise comes to, unless the signal aborts first, or has: then rejects with its reason. What the promise comes to then
+ * is left alone, an error too.
+ */
 export async function abortable<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
-  signal.throwIfAborted()
   const aborted = Promise.withResolvers<never>()
   const abort = () => aborted.reject(signal.reason)
-  signal.addEventListener('abort', abort, { once: true })
+  if (signal.aborted) abort()
+  else signal.addEventListener('abort', abort, { once: true })
   try {
-    return await Promise.race([promise, aborted.promise])
+    return await Promise.race([aborted.promise, promise])
   } finally {
     signal.removeEventListener('abort', abort)
   }

@@ -61,7 +61,7 @@ export const isInner = (address: string): boolean => inner.check(address, family
 export class InnerAddressError extends Error {
   /** @param fix who allows it, and where */
   constructor(host: string, fix: string) {
-    super(`${host} is an address of this host or an inner network: ${fix}`)
+    super(`${host} is an address on this host or in a private network: ${fix}`)
   }
 }
 

@@ -16,7 +16,7 @@ export function createSealedBox(): SealedBox {
     seal: (bytes, recipient) => Buffer.from(key.seal(bytes, recipient)).toString('base64'),
     open: (sealed, sender) => {
       const bytes = key.open(Buffer.from(sealed, 'base64'), sender)
-      if (bytes === null) throw new Error('what was sealed does not open')
+      if (bytes === null) throw new Error('the encrypted value cannot be decrypted')
       return bytes
     },
   }

@@ -22,7 +22,7 @@ export function walkXml(xml: Buffer, visitor: Visitor): void {
   parser.on('opentag', ({ name, attributes }) => {
     if (open.length >= maxDepth || ++count > maxElements)
       throw new Error(
-        `more than ${open.length >= maxDepth ? `${maxDepth} elements in one another` : `${maxElements} elements`}`,
+        `more than ${open.length >= maxDepth ? `${maxDepth} levels of elements` : `${maxElements} elements`}`,
       )
     const parent = open.at(-1)
     const path = parent === undefined ? '' : `${parent.path}/${name}`

@@ -28,7 +28,7 @@ export class NativeKeyPair implements KeyPair {
   constructor(seed: string) {
     const { buf, prefix } = Codec.decodeSeed(bytes.encode(seed))
     // 58 characters hold two bits more than a seed has, and other keys are derived from the text: it must be the only one.
-    if (text.decode(Codec.encodeSeed(prefix, buf)) !== seed) throw new Error('not the usual form of a seed')
+    if (text.decode(Codec.encodeSeed(prefix, buf)) !== seed) throw new Error('not a valid seed')
     this.#seed = seed
     this.#private = createPrivateKey({ key: Buffer.concat([pkcs8Header, buf]), format: 'der', type: 'pkcs8' })
     this.#public = createPublicKey(this.#private)

@@ -119,7 +119,7 @@ function requireSeed(fields: IdentityFields, name: keyof IdentityFields, role: K
     throw new Error(`${name} is corrupt: it is not the seed of a key`, { cause })
   }
   if (!key.getPublicKey().startsWith(role))
-    throw new Error(`${name} is corrupt: it is the seed of another kind of key`)
+    throw new Error(`${name} is corrupt: it is the seed of a different type of key`)
 }
 
 /** The JWT must speak of the account's key, name its signing key, and be signed by one of the issuers. */

@@ -85,7 +85,7 @@ export class Lease {
       // nats-server does not answer a request for a damaged message. That nobody else uses the store, its claim says.
       options.log.error(
         { err: error },
-        'The lease cannot be read, as the store was damaged; taking a new one.',
+        'The lease cannot be read because the store was damaged; acquiring a new one.',
       )
       const manager = await jetstreamManager(connection)
       await removing(connection, { stream: leaseStream, messages: undefined }, () =>
@@ -123,7 +123,7 @@ export class Lease {
       await compareAndSet(this.#kv, { ...this.#stored, holder: null }, this.#revision)
     } catch (err) {
       // Whoever comes next finds that this process is gone, or waits.
-      this.#options.log.debug({ err }, 'The lease could not be given back.')
+      this.#options.log.debug({ err }, 'The lease could not be released.')
     }
   }
 
@@ -134,7 +134,7 @@ export class Lease {
     try {
       revision = await compareAndSet(this.#kv, this.#stored, this.#revision)
     } catch (err) {
-      this.#options.log.debug({ err }, 'The lease cannot be renewed at the moment.')
+      this.#options.log.debug({ err }, 'The lease could not be renewed; retrying.')
       return
     }
     if (this.#isOver) return
@@ -151,7 +151,8 @@ export class Lease {
       holder: null,
     }
     const isOurs = epoch < this.epoch || (epoch === this.epoch && isSame(holder, this.#stored.holder))
-    if (!isOurs) return this.#lose(`it was taken by ${holder === null ? 'another process' : inWords(holder)}`)
+    if (!isOurs)
+      return this.#lose(`it was acquired by ${holder === null ? 'another process' : inWords(holder)}`)
     this.#revision = found?.revision ?? 0
   }
 
@@ -162,7 +163,7 @@ export class Lease {
     const pausedMs = nowMs - this.#checkedMs
     this.#checkedMs = nowMs
     if (nowMs - this.#confirmedMs > holdMs && pausedMs > holdMs / 2)
-      this.#lose(`this process did not run for ${Math.round(pausedMs / 1_000)} s`)
+      this.#lose(`this process was paused for ${Math.round(pausedMs / 1_000)} s`)
   }
 
   #lose(reason: string): void {

@@ -79,7 +79,7 @@ export class StoreClaim {
     // What cannot be read says nothing about who has it.
     if (there === undefined) return
     this.#task.stop()
-    this.#onLost?.(`it is claimed by ${inWords(there)}`)
+    this.#onLost?.(`the store is claimed by ${inWords(there)}`)
   }
 
   release(): void {

@@ -242,7 +242,7 @@ export class FloodGuard {
       impatient.clear()
       sender.outUntilMs = now + outMs
       onFlood({ keyId, from: address, reason: tooMuch })
-      log.warn({ key: keyId, from: address }, 'A key floods the services; it is kept out for a while.')
+      log.warn({ key: keyId, from: address }, 'A key floods the services and is blocked temporarily.')
     }
     impatient.set(name, isEdge)
     if (isEdge) return 'refuse'
@@ -260,11 +260,11 @@ interface Info {
   readonly name?: string
 }
 
-const tooMuch = `more than ${requestRate.refillPerSecond} requests or ${byteRate.refillPerSecond / 2 ** 20} MiB a second`
+const tooMuch = `more than ${requestRate.refillPerSecond} requests or ${byteRate.refillPerSecond / 2 ** 20} MiB per second`
 
 /** What somebody hears who sends too much. */
 export const throttled = (): GantryError =>
   new GantryError(
     'THROTTLED',
-    `this key sends ${tooMuch}, or the keys of its owner ${timesOfOwner} times as much together; wait a little, and for answers`,
+    `this key sends ${tooMuch}, or all keys of its owner together send ${timesOfOwner} times as much: wait for replies and send less`,
   )

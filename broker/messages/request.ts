@@ -39,7 +39,7 @@ export function textOf(input: unknown): string {
   if (text.includes('\\ud') && loneSurrogate.test(text))
     throw new GantryError(
       'INVALID_INPUT',
-      'input: the body has a lone surrogate, which is half of a character: send both halves, or leave it out',
+      'input: the body contains an unpaired surrogate: send both halves of the pair, or remove it',
     )
   return text
 }
@@ -48,7 +48,10 @@ export function textOf(input: unknown): string {
 export const isTooLarge = (body: string): boolean => !fits(body, maxRequestBytes)
 
 export const tooLarge = () =>
-  new GantryError('TOO_LARGE', `the request is larger than ${maxRequestBytes} bytes; send less at once`)
+  new GantryError(
+    'TOO_LARGE',
+    `the request is larger than ${maxRequestBytes} bytes: split it into several requests`,
+  )
 
 /** The id that the caller gave the request, if it is fit to be logged; else a new one. */
 export function requestIdOf(message: Msg): string {

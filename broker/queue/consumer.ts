@@ -147,7 +147,10 @@ export class QueueConsumer {
     try {
       await work(inFlight)
     } catch (error) {
-      log.warn({ err: error, stream, sequence: item.sequence }, 'An item failed and is handed back.')
+      log.warn(
+        { err: error, stream, sequence: item.sequence },
+        'An item failed and was returned to the queue.',
+      )
     } finally {
       this.#inFlight.delete(item.sequence)
       this.#ask()

@@ -91,7 +91,7 @@ export class Queue extends QueueWork {
       return await Queue.#open(connection, name, lanes, log, options)
     } catch (err) {
       if (!isApiError(err, ...unreadable) && !(await Queue.#isDamaged(connection, name, err))) throw err
-      log.error({ err, queue: name }, 'The broker cannot read a queue any more; the queue is deleted.')
+      log.error({ err, queue: name }, 'The broker can no longer read a queue; the queue was deleted.')
       await Queue.deleteByName(connection, name)
       throw new QueueGoneError(name)
     }

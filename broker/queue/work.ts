@@ -25,7 +25,7 @@ export const laneSubject = (name: string, lane: string) => `${roots.work}.${name
 /** The stream is gone: whoever owned the work has ended it. */
 export class QueueGoneError extends Error {
   constructor(name: string) {
-    super(`the queue ${name} is gone`)
+    super(`the queue ${name} no longer exists`)
     this.name = 'QueueGoneError'
   }
 }
@@ -136,7 +136,7 @@ export class QueueWork {
         this.#withoutRoom.add(self)
         this.#log.warn(
           { queue: this.name },
-          'The storage is full (max_file in messaging.config); waiting for room.',
+          'The storage is full; waiting for space. Raise max_file in messaging.config.',
         )
       } else if (await this.#office.isGone()) {
         throw new QueueGoneError(this.name)

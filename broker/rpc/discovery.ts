@@ -2,6 +2,7 @@ import type { Msg, NatsConnection, Subscription } from '@nats-io/transport-node'
 import type { Contract } from '../../subjects/kit/contract.ts'
 import type { GantryError } from '../../subjects/kit/errors.ts'
 import type { MetricRegistry } from '../../subjects/observability/metric-registry.ts'
+import { latencyMetrics } from '../../subjects/observability/own-metrics.ts'
 import { serviceQueue } from '../../subjects/kit/names.ts'
 import type { FloodGuard } from '../limits/flood-guard.ts'
 
@@ -9,13 +10,13 @@ import type { FloodGuard } from '../limits/flood-guard.ts'
 export function serviceMeters(registry: MetricRegistry, resource: string) {
   const labels = { resource }
   return {
-    requests: registry.counter('nats.service.requests.total', { help: 'Requests to services', labels }),
+    requests: registry.counter('nats.service.requests.total', { help: 'Service requests', labels }),
     errors: registry.counter('nats.service.errors.total', {
-      help: 'Requests to services that were answered with an error',
+      help: 'Service requests that returned an error',
       labels,
     }),
-    latency: registry.histogram('nats.service.latency', {
-      help: 'From a request’s arrival at a service to its answer, s',
+    latency: registry.histogram(latencyMetrics.services, {
+      help: 'Time from the arrival of a request at a service to its reply, in seconds',
       labels,
     }),
   }

@@ -46,5 +46,5 @@ function errorFor({ resource, errors }: Contract, { code, message, details }: Ga
   const may: readonly ErrorCode[] = [...commonCodes, ...errors]
   // Whether the caller's token is right, no extension knows.
   if (code !== 'UNAUTHENTICATED' && may.includes(code)) return new GantryError(code, message, { details })
-  return new GantryError('INTERNAL', `${resource} has failed with ${code}: ${message}`)
+  return new GantryError('INTERNAL', `${resource} failed with ${code}: ${message}`)
 }

@@ -53,7 +53,7 @@ export class Owners {
     const { owner, limits } = allowance
     const limit = limits[name]
     const whenFull = () => {
-      throw limitReached(`${owner} has ${limit} ${what}, the most it may have`, name, fix)
+      throw limitReached(`${owner} already has ${limit} ${what}, which is the limit`, name, fix)
     }
     const room = { limit, count: () => count(owner), whenFull }
     return this.#rooms.make(`${name} ${owner}`, room, () => make(owner))
@@ -64,5 +64,5 @@ export class Owners {
 export const limitReached = (problem: string, name: keyof OwnerLimits, fix: string): GantryError =>
   new GantryError(
     'LIMIT_REACHED',
-    `${problem} (${name}): ${fix}, or have an administrator raise the limit with "${product} settings put"`,
+    `${problem} (${name}): ${fix}, or ask an administrator to raise the limit with "${product} settings put"`,
   )

@@ -119,7 +119,7 @@ export function serve<R extends Resource>(
         if (!isRoom) {
           throw new GantryError(
             'OVERLOADED',
-            `${contract.resource} works on ${concurrency} requests; try again`,
+            `${contract.resource} already processes ${concurrency} requests; try again in a moment`,
           )
         }
         if (recorder !== undefined && contract.audit !== undefined) {
@@ -128,7 +128,7 @@ export function serve<R extends Resource>(
           recording.caller = caller
         }
         if (caller === undefined)
-          throw new GantryError('UNAUTHENTICATED', 'the request does not say who is calling')
+          throw new GantryError('UNAUTHENTICATED', 'the request does not identify the caller')
         call.caller = caller
         const output = inRequest(call, answer, contract, handler, call, { recording, floods })
         // An answer that is there at once is sent at once: waiting costs a fifth of a short request.
@@ -283,14 +283,14 @@ function knownError(contract: Contract, error: unknown, requestId: string, log: 
   if (isGantryError(error) && declared(contract, error.code)) return error
   if (isTransient(error)) {
     log.warn({ err: error, subject: contract.subject, requestId }, 'The broker did not answer a handler.')
-    return new GantryError('UNAVAILABLE', 'the broker does not answer the service at the moment')
+    return new GantryError('UNAVAILABLE', 'the broker does not respond to the service; try again')
   }
   log.error({ err: error, subject: contract.subject, requestId }, 'A handler failed.')
-  return new GantryError('INTERNAL', 'the service failed; its log has the request id')
+  return new GantryError('INTERNAL', 'internal error: find the request id in the log')
 }
 
 const declared = (contract: Contract, code: ErrorCode): boolean =>
   contract.errors.includes(code) || (commonCodes as readonly ErrorCode[]).includes(code)
 
 const tooLargeReply = () =>
-  new GantryError('TOO_LARGE', 'the reply does not fit into a message; ask for less, with a smaller limit')
+  new GantryError('TOO_LARGE', 'the reply is too large for one message; use a smaller limit')

@@ -69,7 +69,7 @@ export class ServedCall implements Call<Contract>, RequestContext {
       .flush()
       .then(() => Promise.all(tasks.map((task) => task())))
       .catch((err: unknown) =>
-        log.error({ err, requestId: this.requestId }, 'What follows a reply was not done.'),
+        log.error({ err, requestId: this.requestId }, 'An action after a reply failed.'),
       )
   }
 }

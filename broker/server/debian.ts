@@ -11,6 +11,15 @@ export interface DebianOptions {
 /** The first suite whose nats-server is new enough (2.15) and still runs on Debian 12 (it needs libc 2.34). */
 const suite = 'forky'
 
+/** A file of a package. */
+export interface PackagedFile {
+  readonly name: string
+  /** Relative to the root folder. */
+  readonly file: string
+}
+
+const natsServer: PackagedFile = { name: 'nats-server', file: 'usr/sbin/nats-server' }
+
 /** `apt-get update` reads 10 MB; with a slow mirror this is still enough. */
 const aptMs = 180_000
 
@@ -18,17 +27,21 @@ const aptMs = 180_000
 const aptSilenceS = 10
 
 /**
- * Downloads Debian's nats-server package of a newer suite with a private apt configuration and unpacks it in
- * `work`; returns the executable. Nothing is installed, and the machine's own apt state is not touched. apt
+ * Downloads a package of a newer Debian suite, that of nats-server unless another is named, with a private apt configuration
+ * and unpacks it in `work`; returns the file. Nothing is installed, and the machine's own apt state is not touched. apt
  * checks the signature with the keyring that the machine's own sources name.
  */
-export async function unpackDebianPackage(work: string, options: DebianOptions): Promise<string> {
+export async function unpackDebianPackage(
+  work: string,
+  options: DebianOptions,
+  wanted = natsServer,
+): Promise<string> {
   const archives = await machineArchives(options.etc ?? '/etc')
   const failures: string[] = []
   for (const [index, archive] of archives.entries()) {
     const folder = join(work, String(index))
     try {
-      return await unpackFrom(archive, folder)
+      return await unpackFrom(archive, folder, wanted)
     } catch (error) {
       const address = archive.uri.replace(/\/\/[^/]*@/, '//') // without a password
       failures.push(`${address}: ${error instanceof Error ? error.message : String(error)}`)
@@ -46,7 +59,7 @@ async function machineArchives(etc: string): Promise<AptSource[]> {
   const codename = os['DEBIAN_CODENAME'] ?? os['VERSION_CODENAME'] ?? ''
   const archives = debianArchives(await machineSources(join(etc, 'apt')), codename)
   if (archives.length > 0) return archives
-  throw new Error(`${join(etc, 'apt')} names no Debian archive with suite ${codename} and component main`)
+  throw new Error(`${join(etc, 'apt')} has no Debian archive with suite ${codename} and component main`)
 }
 
 async function machineSources(apt: string): Promise<AptSource[]> {
@@ -62,18 +75,18 @@ async function machineSources(apt: string): Promise<AptSource[]> {
   return (await Promise.all(sources)).flat()
 }
 
-async function unpackFrom(archive: AptSource, folder: string): Promise<string> {
+async function unpackFrom(archive: AptSource, folder: string, { name, file }: PackagedFile): Promise<string> {
   await mkdir(join(folder, 'lists', 'partial'), { recursive: true })
   await mkdir(join(folder, 'cache', 'archives', 'partial'), { recursive: true })
   const architecture = (await run('dpkg', ['--print-architecture'], folder)).trim()
   await writeFile(join(folder, 'debian.sources'), sourcesFile(archive, architecture))
   await writeFile(join(folder, 'apt.conf'), aptConfiguration(folder))
   await run('apt-get', ['-c', 'apt.conf', 'update'], folder)
-  await run('apt-get', ['-c', 'apt.conf', 'download', 'nats-server'], folder)
-  const packageFile = (await readdir(folder)).find((name) => name.endsWith('.deb'))
-  if (packageFile === undefined) throw new Error('apt-get download left no package')
+  await run('apt-get', ['-c', 'apt.conf', 'download', name], folder)
+  const packageFile = (await readdir(folder)).find((entry) => entry.endsWith('.deb'))
+  if (packageFile === undefined) throw new Error('apt-get download provided no package')
   await run('dpkg-deb', ['-x', packageFile, 'package'], folder)
-  return join(folder, 'package', 'usr', 'sbin', 'nats-server')
+  return join(folder, 'package', file)
 }
 
 function sourcesFile({ uri, signedBy }: AptSource, architecture: string): string {
@@ -116,7 +129,7 @@ async function run(command: string, args: string[], cwd: string): Promise<string
 
 function whyFailed(command: string, error: unknown): string {
   if (!(error instanceof ProgramError)) return String(error)
-  if (error.failure === 'missing') return `there is no ${command.split(' ')[0]} here`
+  if (error.failure === 'missing') return `${command.split(' ')[0]} is not installed`
   // apt's first complaint has the cause, those after it are what followed from it.
   const complaint = /^[EW]: (.*)/m.exec(error.stderr)?.[1]
   return `${command} failed: ${complaint ?? error.message}`

@@ -64,7 +64,7 @@ export async function probeVersion(path: string): Promise<string> {
     throw new Error(whyNotRun(cause), { cause })
   })
   const version = /^nats-server: v?(\d+\.\d+\.\d+\S*)/m.exec(output)?.[1]
-  if (version === undefined) throw new Error('does not print the version of a nats-server')
+  if (version === undefined) throw new Error('is not nats-server: it does not print a version')
   return version
 }
 
@@ -79,12 +79,12 @@ export function isAtLeast(version: string, minimum: string): boolean {
 }
 
 function whyNotRun(error: unknown): string {
-  if (!(error instanceof ProgramError)) return `can't be run: ${String(error)}`
+  if (!(error instanceof ProgramError)) return `cannot be run: ${String(error)}`
   const reasons: Record<ProgramFailure, string> = {
     missing: 'does not exist',
     forbidden: 'is not an executable file',
-    late: `does not answer --version within ${probeMs / 1000} s`,
-    failed: `can't be run here: ${error.message}`,
+    late: `does not respond to --version within ${probeMs / 1000} s`,
+    failed: `cannot be run on this host: ${error.message}`,
   }
   return reasons[error.failure]
 }
@@ -97,7 +97,7 @@ async function prepare(folder: string): Promise<void> {
     }
   } catch (cause) {
     const why = cause instanceof Error ? cause.message : String(cause)
-    throw new Error(`the cache folder can't be used (${why}), set GANTRY_CACHE to one that can`, { cause })
+    throw new Error(`the cache folder cannot be used (${why}): set GANTRY_CACHE to another folder`, { cause })
   }
 }
 

@@ -54,7 +54,7 @@ export class LogTail {
       })
       this.#watcher.on('error', () => this.#unwatch())
     } catch (err) {
-      this.#log.debug({ err, path: this.#path }, 'The log of nats-server cannot be watched; looking often.')
+      this.#log.debug({ err, path: this.#path }, 'The log of nats-server cannot be watched; polling instead.')
     }
   }
 
@@ -113,10 +113,7 @@ export class LogTail {
     const { size } = await file.stat()
     const missed = size - this.#offset - maxLookBytes
     if (missed > 0) {
-      this.#log.warn(
-        { bytes: missed },
-        'The log of nats-server grows too fast; a part of it is not looked at.',
-      )
+      this.#log.warn({ bytes: missed }, 'The log of nats-server grows too fast; part of it was skipped.')
       this.#offset += missed
       this.#rest = ''
     }

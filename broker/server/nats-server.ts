@@ -49,17 +49,14 @@ export async function findNatsServer(options: FindOptions): Promise<NatsServer> 
     const judged = await judge(path)
     if ('version' in judged) {
       const { version } = judged
-      log.info({ source, path, version }, `nats-server ${version} is taken from ${labels[source]}: ${path}`)
+      log.info({ source, path, version }, `Using nats-server ${version} from ${labels[source]}: ${path}`)
       return { path, version, source, passedOver }
     }
     const { reason } = judged
     passedOver.push({ source, path, reason })
-    log.warn({ source, path, reason }, `nats-server of ${labels[source]} is passed over: ${path} ${reason}`)
+    log.warn({ source, path, reason }, `Skipping nats-server from ${labels[source]}: ${path} ${reason}`)
   }
-  log.info(
-    { folder },
-    `There is no nats-server ${minimumVersion} or newer yet; one is installed into ${folder}`,
-  )
+  log.info({ folder }, `nats-server ${minimumVersion} or newer was not found; installing it into ${folder}`)
   try {
     const { path, version } = await installNatsServer({ ...options, folder })
     return { path, version, source: 'installed', passedOver }
@@ -67,7 +64,7 @@ export async function findNatsServer(options: FindOptions): Promise<NatsServer> 
     const found = passedOver.map(({ path, reason }) => `${path} ${reason}`)
     const tried = [...found, cause instanceof Error ? cause.message : String(cause)].join('; ')
     const fix = `install nats-server ${minimumVersion} or newer on PATH, or set NATS_SERVER to its path`
-    throw new ConfigError(`no usable nats-server was found or could be installed (${tried}); ${fix}`, {
+    throw new ConfigError(`no usable nats-server was found, and none could be installed (${tried}): ${fix}`, {
       cause,
     })
   }

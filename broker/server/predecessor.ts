@@ -56,10 +56,10 @@ export async function awaitPredecessor(
   const owner = readPid(ownerFile)
   if (owner !== undefined) {
     throw new ConfigError(
-      `another Gantry runs on this folder (process ${owner}, configuration ${configFile}): stop it first, or set GANTRY_HOME to another folder`,
+      `another Gantry uses this folder (process ${owner}, configuration ${configFile}): stop it first, or set GANTRY_HOME to another folder`,
     )
   }
-  log.info({ pid }, 'Waiting for the nats-server of the run before to stop.')
+  log.info({ pid }, 'Waiting for nats-server of the previous run to stop.')
   const deadline = Date.now() + patienceMs
   while (isAlive(pid)) {
     if (Date.now() > deadline) process.kill(pid, 'SIGKILL')

@@ -97,27 +97,27 @@ async function download(
   const { quietMs = defaultQuietMs, overallMs = defaultOverallMs } = options
   const url = `${release.address}/${file}`
   const body = await fetchBody(url, quietMs, overallMs).catch((cause: unknown) => {
-    throw new Error(`can't download ${url}: ${reasonOf(cause)}`, { cause })
+    throw new Error(`cannot download ${url}: ${reasonOf(cause)}`, { cause })
   })
   const actual = createHash('sha256').update(body).digest('hex')
-  if (actual !== digest) throw new Error(`${url} is refused: its SHA-256 is ${actual}, not ${digest}`)
+  if (actual !== digest) throw new Error(`${url} was rejected: its SHA-256 is ${actual}, not ${digest}`)
   return body
 }
 
 async function fetchBody(url: string, quietMs: number, overallMs: number): Promise<Buffer> {
   const stop = new AbortController()
-  const quiet = setTimeout(() => stop.abort(new Error(`nothing came for ${quietMs / 1000} s`)), quietMs)
-  const late = new Error(`it was not finished after ${overallMs / 1000} s`)
+  const quiet = setTimeout(() => stop.abort(new Error(`no data received for ${quietMs / 1000} s`)), quietMs)
+  const late = new Error(`not finished after ${overallMs / 1000} s`)
   const overall = setTimeout(() => stop.abort(late), overallMs)
   try {
     const { ok, status, body } = await fetch(url, { signal: stop.signal })
-    if (!ok || body === null) throw new Error(`the answer is HTTP ${status}`)
+    if (!ok || body === null) throw new Error(`the server returned HTTP ${status}`)
     const chunks: Uint8Array[] = []
     let bytes = 0
     for await (const chunk of body) {
       quiet.refresh()
       bytes += chunk.length
-      if (bytes > maxBytes) throw new Error(`it is larger than ${maxBytes / 2 ** 20} MiB`)
+      if (bytes > maxBytes) throw new Error(`the file is larger than ${maxBytes / 2 ** 20} MiB`)
       chunks.push(chunk)
     }
     return Buffer.concat(chunks)

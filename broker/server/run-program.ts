@@ -28,8 +28,8 @@ export function runProgram(
       if (error === null) return resolve(stdout)
       const failure = failureOf(error)
       const lastWords = stderr.trim().split('\n').at(-1)
-      const message = failure === 'late' ? `it was not finished after ${timeoutMs / 1000} s` : lastWords
-      const exit = `it ended with ${error.code ?? error.signal ?? error.message}`
+      const message = failure === 'late' ? `not finished after ${timeoutMs / 1000} s` : lastWords
+      const exit = `it exited with ${error.code ?? error.signal ?? error.message}`
       reject(new ProgramError(failure, message || exit, stderr, error))
     })
   })

@@ -1,10 +1,12 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { accessSync, chmodSync, constants, mkdirSync, writeFileSync } from 'node:fs'
-import { connect, createServer } from 'node:net'
+import { accessSync, chmodSync, constants, mkdirSync, rmSync, writeFileSync } from 'node:fs'
+import { connect } from 'node:net'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { ConfigError } from '../../config/config-error.ts'
+import { type ConfiguredPort, requirePorts } from '../../config/ports.ts'
+import { portSettings } from '../../config/port-settings.ts'
 import { readTextFile, writeSecretFile } from '../common/files.ts'
 import type { Identity } from '../identity/identity.ts'
 import { loopback } from '../../subjects/kit/names.ts'
@@ -64,12 +66,26 @@ export interface BrokerOptions {
   readonly runDir: string
   readonly identity: Identity
   readonly messaging: MessagingConfig
+  /** Its own two ports, then those of servers that start after it: what is wrong with any is told at once. */
+  readonly ports?: readonly ConfiguredPort[]
   readonly log: Log
 }
 
+/** Its ports by its own file. */
+const portsOf = ({ host, port, websocketPort }: MessagingConfig): ConfiguredPort[] =>
+  (
+    [
+      ['broker', port],
+      ['websocket', websocketPort],
+    ] as const
+  ).map(([name, one]) => {
+    const { file, portKey, addressKey } = portSettings[name]
+    return { source: file, portKey, addressKey, host, port: one }
+  })
+
 /**
  * Starts nats-server as a child process and keeps it running until `stop`.
- * @throws ConfigError when a port is taken or the server does not start, with its own last words.
+ * @throws ConfigError when ports are taken or the server does not start, with its own last words.
  */
 export async function startBroker(options: BrokerOptions): Promise<BrokerServer> {
   const { runDir, messaging, log } = options
@@ -81,8 +97,7 @@ export async function startBroker(options: BrokerOptions): Promise<BrokerServer>
   const logFile = join(runDir, 'nats-server.log')
   await awaitPredecessor({ pidFile, ownerFile, configFile }, { log, patienceMs: stopTimeoutMs })
   writeFileSync(ownerFile, `${process.pid}\n`)
-  const port = await requirePort('port', messaging.host, messaging.port)
-  const websocketPort = await requirePort('websocket_port', messaging.host, messaging.websocketPort)
+  const [port = 0, websocketPort = 0] = await requirePorts(options.ports ?? portsOf(messaging))
   writeSecretFile(configFile, await serverConfig(options, { port, websocketPort, pidFile, logFile }))
   writeFileSync(logFile, '', { flag: 'a', mode: 0o600 })
   chmodSync(logFile, 0o600)
@@ -102,7 +117,7 @@ export async function startBroker(options: BrokerOptions): Promise<BrokerServer>
       // Its own group: Ctrl-C in a terminal reaches us alone, and we stop the server last.
       detached: true,
     })
-    child.once('error', (err) => log.error({ err }, 'nats-server cannot be started.'))
+    child.once('error', (err) => log.error({ err }, 'nats-server could not be started.'))
     child.once('exit', (code, signal) => {
       serverPid = undefined
       // The first start is reported to whoever asked for it, and not repeated.
@@ -116,13 +131,13 @@ export async function startBroker(options: BrokerOptions): Promise<BrokerServer>
   }
   const restart = async (end: { code: number | null; signal: NodeJS.Signals | null }): Promise<void> => {
     if (stopping || whenEnded !== undefined) return
-    log.error({ ...end, logFile }, 'nats-server ended; starting it again.')
+    log.error({ ...end, logFile }, 'nats-server stopped; restarting it.')
     try {
       ended = false
       await run()
-      log.info({}, 'nats-server is back.')
+      log.info({}, 'nats-server is running again.')
     } catch (error) {
-      log.error({ err: error }, 'nats-server does not start again; retrying.')
+      log.error({ err: error }, 'nats-server could not be restarted; retrying.')
     }
   }
   const stop = async (): Promise<void> => {
@@ -132,6 +147,7 @@ export async function startBroker(options: BrokerOptions): Promise<BrokerServer>
   try {
     await run()
     started = true
+    writeFileSync(addressPath(runDir), `${brokerUrl({ host, port })}\n`, { mode: 0o600 })
   } catch (error) {
     await stop()
     throw error
@@ -146,9 +162,17 @@ export async function startBroker(options: BrokerOptions): Promise<BrokerServer>
       whenEnded = onEnd
       if (ended) onEnd()
     },
-    stop,
+    stop: async () => {
+      rmSync(addressPath(runDir), { force: true })
+      await stop()
+    },
   }
 }
+
+const addressPath = (runDir: string): string => join(runDir, 'broker.url')
+
+/** Where the broker of a folder was started last, which its configuration alone does not say; undefined after an orderly end. */
+export const lastBrokerUrl = (runDir: string): string | undefined => readTextFile(addressPath(runDir))?.trim()
 
 /** Where clients on this machine reach a server that listens on all addresses. */
 const connectableHost = (host: string): string => (host === '0.0.0.0' || host === '::' ? loopback : host)
@@ -172,29 +196,6 @@ async function stopChild(child: ChildProcess, pidFile: string): Promise<void> {
   }, stopTimeoutMs)
   await exited
   clearTimeout(timer)
-}
-
-/** The address, not the port, is the fault. */
-const addressCodes = new Set<string | undefined>(['EADDRNOTAVAIL', 'ENOTFOUND', 'EAI_AGAIN', 'EINVAL'])
-
-/** The port itself, or a free one for 0. @throws ConfigError when it is taken. */
-async function requirePort(field: string, host: string, port: number): Promise<number> {
-  const probe = createServer()
-  try {
-    probe.listen(port, host)
-    await once(probe, 'listening')
-    const address = probe.address()
-    return typeof address === 'object' && address !== null ? address.port : port
-  } catch (cause) {
-    const { code } = cause as NodeJS.ErrnoException
-    const fix =
-      code === 'EADDRINUSE'
-        ? `is taken by another program: stop what uses it, or change "${field}"`
-        : `cannot be used (${code}): change "${addressCodes.has(code) ? 'host' : field}"`
-    throw new ConfigError(`messaging.config: port ${port} on ${host} ${fix}`, { cause })
-  } finally {
-    probe.close()
-  }
 }
 
 interface Expected {

@@ -57,7 +57,7 @@ interface Current<S extends TSchema> {
 const maxAttempts = 50
 /** Any call may answer this, and be tried again: no contract has to declare that others write to the same value. */
 const contended = (id: string) =>
-  new GantryError('OVERLOADED', `${id} is being changed by others all the time; try again in a moment`)
+  new GantryError('OVERLOADED', `${id} is being changed by other requests; try again in a moment`)
 /** Two that write in step would collide again and again, and one of them win each time; this puts them out of step. */
 const maxPauseMs = 10
 
@@ -184,7 +184,7 @@ export class Collection<S extends TSchema> {
     for (;;) {
       if ((await this.#outbox.store(envelope, 0)) !== undefined) return
       // What is deleted, and not told yet, must be told first.
-      if (!(await this.#bury(id))) throw new GantryError('ALREADY_EXISTS', `${id} exists already`)
+      if (!(await this.#bury(id))) throw new GantryError('ALREADY_EXISTS', `${id} already exists`)
     }
   }
 
@@ -341,7 +341,7 @@ export class Collection<S extends TSchema> {
     if (count < limit || (await this.#read(id)) !== undefined) return
     throw new GantryError(
       'LIMIT_REACHED',
-      `there are ${limit} ${most.what}, the most there may be: ${most.fix}`,
+      `there are already ${limit} ${most.what}, which is the limit: ${most.fix}`,
     )
   }
 

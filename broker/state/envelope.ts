@@ -55,7 +55,7 @@ export function decode<S extends TSchema>(
   for (let from = envelope.v; from < version; from++) {
     const upcast = upcasters?.[from]
     if (upcast === undefined)
-      throw new Error(`${bucket}/${envelope.id}: no way from version ${from} to ${from + 1}`)
+      throw new Error(`${bucket}/${envelope.id}: no conversion from version ${from} to ${from + 1}`)
     doc = upcast(doc)
   }
   if (envelope.v > version) throw new Error(`${bucket}/${envelope.id} was written by a newer release`)

@@ -5,12 +5,15 @@ import {
   jetstreamManager,
   RetentionPolicy,
 } from '@nats-io/jetstream'
-import { headers, type Msg, type MsgHdrs, type NatsConnection } from '@nats-io/transport-node'
+import { headers, type MsgHdrs, type NatsConnection } from '@nats-io/transport-node'
+import { isFact } from '../../client/facts.ts'
 import type { EventContract, Payload } from '../../subjects/kit/contract.ts'
 import { eventSubject, ephemeralSubject, subjectToken } from '../../subjects/kit/names.ts'
 import { check, matches } from '../../subjects/kit/validate.ts'
 import { eventHeader } from '../messages/headers.ts'
 import { ensureStream, fileStorage, readFrom, sequenceOf, storedMsOf } from './jetstream.ts'
+
+export { isFact }
 
 /** One fact, ready to be published: plain data, so that it can be stored with the change that it tells of. */
 export interface Emission {
@@ -28,12 +31,6 @@ export function emission<E extends EventContract>(event: E, id: string, payload:
 
 const subjectOf = ({ resource, event, ephemeral }: EventContract, id: string): string =>
   (ephemeral ? ephemeralSubject : eventSubject)(resource, event, subjectToken(id))
-
-/**
- * Whether a message on a subject of facts is one. The broker checks the subject of a request and not the one that its
- * reply is wanted on: somebody may have a reply of the platform delivered there, but none with this header.
- */
-export const isFact = (message: Msg): boolean => message.headers?.get(eventHeader) === message.subject
 
 function marked(subject: string): MsgHdrs {
   const all = headers()

@@ -126,7 +126,8 @@ export async function untilMade<T>(make: () => Promise<T | undefined>): Promise<
     try {
       const made = await make()
       if (made !== undefined) return made
-      if (attempt === makingAttempts) throw new Error('the files of a deleted stream are not removed in time')
+      if (attempt === makingAttempts)
+        throw new Error('the files of a deleted stream were not removed in time')
     } catch (error) {
       if (!isApiError(error, jetStreamCodes.streamNotMade) || attempt === makingAttempts) throw error
     }

@@ -61,9 +61,13 @@ export class LedgerNotes<T> {
       return await this.#publish(list, entry, messageId)
     } catch (error) {
       if (!isStorageFull(error)) throw error
-      throw new GantryError('STORAGE_FULL', 'there is no room for more: raise max_file in messaging.config', {
-        cause: error,
-      })
+      throw new GantryError(
+        'STORAGE_FULL',
+        'the platform’s storage is full: raise max_file in messaging.config',
+        {
+          cause: error,
+        },
+      )
     }
   }
 

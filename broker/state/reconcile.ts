@@ -135,7 +135,7 @@ async function defectsOf({ connection, bucket, kv, journal }: Reconciliation): P
 async function rebuild({ connection, bucket, kv, journal }: Reconciliation): Promise<void> {
   const refuse = (reason: string, fix: string) => {
     throw new ConfigError(
-      `the bucket ${bucket} is damaged and cannot be rebuilt, as its journal is incomplete (${reason}): ${fix}, then start again; nothing was changed`,
+      `the bucket ${bucket} is damaged and cannot be rebuilt because its journal is incomplete (${reason}): ${fix}, then start again. Nothing was changed`,
     )
   }
   if (journal.problem !== undefined) refuse(journal.problem, 'free space on its disk')

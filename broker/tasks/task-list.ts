@@ -16,7 +16,7 @@ interface TaskDeclaration {
 export const taskList = {
   'access.bootstrap-warning': {
     owner: 'one-node',
-    summary: 'Warns that everybody who signs in is an administrator',
+    summary: 'Warns if everybody who signs in is an administrator',
     // Often enough to be seen in a log of today, not so often that it is filtered out.
     everyMs: 3_600_000,
   },
@@ -52,28 +52,28 @@ export const taskList = {
   // A flood brings some hundred MB in such a time; looking takes the server and us half a millisecond.
   'broker.pending': {
     owner: 'per-host',
-    summary: 'Looks at what nats-server holds for connections that do not read, and closes the largest',
+    summary: 'Checks pending messages of connections that do not read, and closes the largest',
     everyMs: 250,
   },
-  'platform.lease': { owner: 'one-node', summary: 'Renews the lease of the only platform on the store' },
+  'platform.lease': { owner: 'one-node', summary: 'Renews the lease on the store' },
   'platform.lease-check': {
     owner: 'one-node',
-    summary: 'Ends this process when its lease is over, for example after a pause',
+    summary: 'Ends this process when its lease has ended, for example after a pause',
   },
   // One small request while nothing is stored. What a stream got after the last look is not missed when it is lost.
   'platform.streams': {
     owner: 'one-node',
-    summary: 'Compares what each stream has stored with what it had',
+    summary: 'Compares the contents of each stream with its record',
     everyMs: 5_000,
   },
   'platform.store-claim': {
     owner: 'per-host',
-    summary: 'Renews the file that says which process uses the store',
+    summary: 'Renews the file that records which process uses the store',
   },
   // Callers are refused within 2 s of the broker's silence.
   'edge.broker-pulse': {
     owner: 'every-node',
-    summary: 'Checks that the broker answers the HTTP servers',
+    summary: 'Checks that the broker responds to the HTTP servers',
     everyMs: 500,
   },
   'edge.idle-connections': {
@@ -90,14 +90,25 @@ export const taskList = {
   // A change that was missed while the broker was away is found by this.
   'extensions.storage-watches': {
     owner: 'every-node',
-    summary: 'Looks again for changes that a storage watch waits for',
+    summary: 'Checks again for changes that a storage watch waits for',
     everyMs: 5_000,
   },
   // A metastore is asked in a millisecond; what its users make is used by people, who do not notice two seconds.
+  'metadata.agents': {
+    owner: 'one-node',
+    summary: 'Drops agents for catalogs that have stopped responding',
+    everyMs: 1_000,
+  },
   'metadata.changes': {
     owner: 'per-migration',
-    summary: 'Asks the sources of metadata migrations for changes, and tries again what waits',
+    summary: 'Polls the sources of metadata migrations for changes, and retries pending objects',
     everyMs: 2_000,
+  },
+  // All records are read for it.
+  'metadata.metrics': {
+    owner: 'one-node',
+    summary: 'Counts metadata migrations and their objects, and measures their lag, for the metrics',
+    everyMs: 60_000,
   },
   'migrations.comparisons': {
     owner: 'per-migration',
@@ -105,7 +116,7 @@ export const taskList = {
   },
   'migrations.conditions': {
     owner: 'one-node',
-    summary: 'Finds out what keeps migrations from moving',
+    summary: 'Determines the conditions that block migrations',
     everyMs: 1_000,
   },
   // All records are read for it.
@@ -121,7 +132,7 @@ export const taskList = {
   },
   'migrations.snapshots': {
     owner: 'per-migration',
-    summary: 'Makes snapshots of HDFS for live migrations from it, and tells what differs from the last ones',
+    summary: 'Creates HDFS snapshots for live migrations and reports the differences',
   },
   'migrations.change-feed': {
     owner: 'per-migration',
@@ -130,7 +141,7 @@ export const taskList = {
   // What was read since is compared or told again after a crash.
   'migrations.feed-positions': {
     owner: 'per-migration',
-    summary: 'Stores how far live migrations have read the notifications of their sources',
+    summary: 'Stores the position of live migrations in the notifications of their sources',
     everyMs: 60_000,
   },
   // As often as metrics are collected: nothing is read for this one.
@@ -141,13 +152,13 @@ export const taskList = {
   },
   'migrations.progress-events': {
     owner: 'one-node',
-    summary: 'Publishes the figures of migrations that have moved',
+    summary: 'Publishes the progress of migrations',
     everyMs: 1_000,
   },
   // As with storage watches: an event that was missed while the broker was away.
   'migrations.reported-changes': {
     owner: 'per-migration',
-    summary: 'Looks again for reported changes of sources, and whether nobody reports any more',
+    summary: 'Checks again for reported changes of sources, and for reporters that have stopped',
     everyMs: 5_000,
   },
   'migrations.rescans': {
@@ -163,7 +174,7 @@ export const taskList = {
   'migrations.schedule': { owner: 'one-node', summary: 'Starts migrations whose turn or time has come' },
   'migrations.under-way': {
     owner: 'every-node',
-    summary: 'Shares what is being copied, and notices steps of the clock',
+    summary: 'Publishes the progress of copies in progress, and detects clock changes',
     everyMs: 1_000,
   },
   // As often as the finest figures are kept (`tiers.ts`).
@@ -182,18 +193,18 @@ export const taskList = {
   // A pull request that the broker lost is noticed; see `lostAfterMs`.
   'queues.requests': {
     owner: 'per-migration',
-    summary: 'Asks again for work where the broker has lost the request',
+    summary: 'Requests work again if the broker has lost the request',
     everyMs: 5_000,
   },
   // A third of `ackWaitMs`, so that two may be lost.
   'queues.work-in-progress': {
     owner: 'per-migration',
-    summary: 'Keeps items that are being worked on from being handed out again',
+    summary: 'Extends the reservation of work items in progress',
     everyMs: 10_000,
   },
   'removals.guards': {
     owner: 'one-node',
-    summary: 'Moves on the hour in which a guarded live migration may remove so much',
+    summary: 'Advances the hourly window of deletion limits of live migrations',
     everyMs: 60_000,
   },
   // Everything moved is in one document; a process that is killed loses what it counted since it was written.

@@ -115,7 +115,7 @@ export class Task implements Disposable {
       this.#isBusy = true
       result.then(
         () => ended(),
-        (error: unknown) => ended(error ?? new Error('it failed without a reason')),
+        (error: unknown) => ended(error ?? new Error('it failed without an error message')),
       )
     } catch (error) {
       ended(error)

@@ -2,6 +2,7 @@ import { availableParallelism } from 'node:os'
 import { resolve } from 'node:path'
 import { parseSize } from '../../config/sizes.ts'
 import { parseToken } from '../../broker/identity/token.ts'
+import { serveCatalogs } from '../../services/metadata/agents/serve-catalogs.ts'
 import { superviseAgent } from '../../services/migrations/agents/supervise-agent.ts'
 import { GantryError, isGantryError } from '../../subjects/kit/errors.ts'
 import type { Context, Globals } from '../context.ts'
@@ -16,6 +17,7 @@ export interface AgentCommandOptions extends Globals {
   readonly token?: string
   readonly name?: string
   readonly share?: readonly string[]
+  readonly catalogs?: boolean
   readonly threads?: string
   readonly bandwidth?: string
   readonly logLevel: string
@@ -27,24 +29,31 @@ export async function agent(context: Context, options: AgentCommandOptions): Pro
   const signals = stopSignals(() => process.exit(exitCodes.interrupted.status))
   const ending = new AbortController()
   void signals.first.then(() => {
-    terminal.out('Finishing work in progress; Ctrl-C again ends at once.\n')
-    ending.abort(new Error('the agent was told to end'))
+    terminal.out('Finishing work in progress; press Ctrl-C again to stop immediately.\n')
+    ending.abort(new Error('the agent was stopped'))
   })
   try {
     const { token, location } = tokenOf(context, options)
     const log = await createLog(options.logLevel, { colour: terminal.errColours })
     const { name, share = [] } = options
     const bytesPerSecond = bandwidthOf(options.bandwidth)
+    const folders = {
+      shares: share.map((path) => resolve(context.cwd, path)),
+      ownFolders: ownFoldersOf(context, options),
+    }
     await superviseAgent(
       {
         url: options.server ?? location.nats,
         token,
         name,
-        shares: share.map((path) => resolve(context.cwd, path)),
-        ownFolders: ownFoldersOf(context, options),
+        ...folders,
         threads: threadsOf(options.threads),
         bytesPerSecond,
         log,
+        ...(options.catalogs === true && {
+          beside: (connection, keyId, signal) =>
+            serveCatalogs({ connection, keyId, ...folders, log }, signal),
+        }),
       },
       ending.signal,
     )
@@ -65,7 +74,7 @@ function tokenOf(context: Context, { token, tokenFile }: AgentCommandOptions) {
   if (token === undefined) return findToken({ ...context, tokenFile })
   const { location } = parseToken(token) ?? {}
   if (location !== undefined) return { token, location }
-  throw new GantryError('UNAUTHENTICATED', 'what is in --token is no API token of this platform')
+  throw new GantryError('UNAUTHENTICATED', '--token does not contain a valid API token for this platform')
 }
 
 /** With the file of the token: whoever has that is this agent. */

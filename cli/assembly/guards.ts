@@ -52,7 +52,7 @@ export const floodGuard = part({
       floods.belongs(key.id, key.owner)
       if (opening === undefined) return undefined
       return floods.isOut(key.id)
-        ? 'the key flooded the services a moment ago'
+        ? 'the key has just flooded the services with requests'
         : connections.admit(key, opening)
     }
     return {

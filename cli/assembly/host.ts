@@ -11,10 +11,18 @@ import { type BrokerServer, startBroker } from '../../broker/server/server.ts'
 import { RecordJournals } from '../../broker/state/books/record-journal.ts'
 import { StreamBook } from '../../broker/state/books/stream-book.ts'
 import { Events } from '../../broker/state/events.ts'
+import { readAll } from '../../config/config-error.ts'
 import { loadMessagingConfig, type MessagingConfig } from '../../config/messaging.ts'
-import { loadPlatformConfig, type PlatformConfig } from '../../config/platform.ts'
+import { loadPlatformConfig, readPlatformOptions, type PlatformConfig } from '../../config/platform.ts'
 import {
-  type ListenOptions,
+  type ConfiguredPort,
+  type ConfiguredPorts,
+  configuredPorts,
+  type GivenPorts,
+  type ListenAddress,
+} from '../../config/ports.ts'
+import type { Reach } from '../../config/reach.ts'
+import {
   liveMetadataUser,
   loadListenOptions,
   loadMetadataAccess,
@@ -48,6 +56,12 @@ export interface HostOptions {
   readonly onLeaseLost?: (reason: string) => void
   /** URLs of modules with kinds of filesystems that are not in the list, or take the place of one (`addKinds`). */
   readonly kinds?: readonly string[]
+  /** Folder with the web interface as it was built; without it there is none. */
+  readonly uiFolder?: string
+  /** Ports that count for more than those of the configuration. */
+  readonly ports?: GivenPorts
+  /** From where it can be reached, where that counts for more than the configuration. */
+  readonly reach?: Reach
   readonly log: Log
 }
 
@@ -61,20 +75,32 @@ export type Host = Awaited<ReturnType<typeof openHost>>
 export async function openHost(options: HostOptions, shutdown: Shutdown) {
   const { home, kinds = [], log } = options
   await addKinds(kinds)
-  const configuration = await readConfiguration(home, log)
-  const { messaging, listen, security, identity } = configuration
+  const configuration = await readConfiguration(options)
+  const { messaging, ports, listen, security, identity } = configuration
   const onLost = (reason: string) => {
-    log.error({ reason }, 'The lease on the store is over.')
+    log.error({ reason }, 'The lease on the store has ended.')
     options.onLeaseLost?.(reason)
   }
   const claim = await StoreClaim.make(messaging.storeDir, { leaseMs: options.leaseMs, onLost, log })
   shutdown.push(async () => claim.release())
   StreamBook.dropIndexes(home, messaging.storeDir)
+  const http = ofEachServer((name) => urlOf(listen[name]))
+  const publicUrl = configuration.publicUrl ?? http.platform
   const broker = await startBroker({
     binary: options.natsServer,
     runDir: join(home, 'run'),
     identity,
-    messaging,
+    // Our own pages come from another port.
+    messaging: {
+      ...messaging,
+      allowedOrigins: [...new Set([new URL(publicUrl).origin, ...messaging.allowedOrigins])],
+    },
+    ports: [
+      ports.broker,
+      ports.websocket,
+      ...Object.values(listen),
+      ...(ports.signIn === undefined ? [] : [ports.signIn]),
+    ],
     log,
   })
   shutdown.pushBroker(broker)
@@ -96,11 +122,11 @@ export async function openHost(options: HostOptions, shutdown: Shutdown) {
     storeFolder(messaging.storeDir),
     ...secretFiles(security),
   ])
-  const http = ofEachServer((name) => urlOf(listen[name]))
-  const publicUrl = configuration.publicUrl ?? http.platform
   return {
     ...configuration,
     broker,
+    uiFolder: options.uiFolder,
+    trustsThisHost: options.reach?.address === undefined,
     brokerLog: broker.logFile,
     connection,
     connections,
@@ -116,7 +142,13 @@ export async function openHost(options: HostOptions, shutdown: Shutdown) {
     location: { instance: identity.instance, nats: broker.tcpUrl, http: http.platform },
     addresses: { broker: { tcp: broker.tcpUrl, websocket: broker.websocketUrl }, http },
     publicUrl,
-    signInConfig: { home, oidc: configuration.oidc, host: listen.platform.host, publicUrl },
+    signInConfig: {
+      home,
+      oidc: configuration.oidc,
+      host: listen.platform.host,
+      publicUrl,
+      developmentPort: options.reach?.signInPort,
+    },
     maxFileBytes: messaging.maxFileBytes,
     reportsFolder: join(home, 'reports'),
     cleanupsFolder: join(home, 'cleanups'),
@@ -126,22 +158,34 @@ export async function openHost(options: HostOptions, shutdown: Shutdown) {
 
 interface Configuration extends PlatformConfig {
   readonly messaging: MessagingConfig
-  readonly listen: Record<HttpServerName, ListenOptions>
+  readonly listen: Record<HttpServerName, ConfiguredPort>
 }
 
-async function readConfiguration(home: string, log: Log) {
+async function readConfiguration({ home, ports: given, reach, log }: HostOptions) {
   mkdirSync(home, { recursive: true, mode: 0o700 })
-  const messaging = loadMessagingConfig(home)
-  const { access, user, advice } = loadMetadataAccess(home)
+  const { messaging, metadata, listen, security, metricsAccess } = readAll({
+    messaging: () => loadMessagingConfig(home),
+    metadata: () => loadMetadataAccess(home),
+    listen: () => readAll(ofEachServer((name) => () => loadListenOptions(home, name))),
+    security: () => loadSecurity(home),
+    metricsAccess: () => loadMetricsAccess(home),
+    // With the others, though it is loaded after them.
+    platform: () => readPlatformOptions(home),
+  })
+  const { access, user, advice } = metadata
   if (advice !== undefined) log.warn({ file: httpServers.metadata.propertiesFile }, advice)
+  const platform = await loadPlatformConfig(home, messaging, log)
+  const ports = portsOf(listen, messaging, { ...platform.givenPorts, ...given }, reach)
+  const { host, port } = ports.broker
   return {
-    ...(await loadPlatformConfig(home, messaging, log)),
-    messaging,
-    listen: listenOptions(home),
-    security: loadSecurity(home),
+    ...platform,
+    messaging: { ...messaging, host, port, websocketPort: ports.websocket.port },
+    ports,
+    listen: ofEachServer((name) => ports[name]),
+    security,
     metadataAccess: access,
     metadataUser: liveMetadataUser(home, user, log),
-    metricsAccess: loadMetricsAccess(home),
+    metricsAccess,
   }
 }
 
@@ -186,11 +230,21 @@ function createBoundsBySettings(own: Parameters<typeof createBounds>[0]) {
   return { notices, bounds }
 }
 
-function listenOptions(home: string): Record<HttpServerName, ListenOptions> {
-  return ofEachServer((name) => loadListenOptions(home, name))
+/** Where everything listens, by the files of the servers and by what counts for more. */
+function portsOf(
+  listen: Record<HttpServerName, ListenAddress>,
+  { host, port, websocketPort }: MessagingConfig,
+  given: GivenPorts,
+  reach: Reach | undefined,
+): ConfiguredPorts {
+  return configuredPorts(
+    { ...listen, broker: { host, port }, websocket: { host, port: websocketPort } },
+    given,
+    reach,
+  )
 }
 
 /** Where clients on this host reach a server. */
-function urlOf({ host, port }: ListenOptions): string {
+function urlOf({ host, port }: ListenAddress): string {
   return `http://${hostInUrl(host)}:${port}`
 }

@@ -1,10 +1,9 @@
-import { dirname, resolve } from 'node:path'
+import { dirname } from 'node:path'
 import { cacheFolder } from '../../broker/server/nats-server.ts'
 import type { SecurityConfig } from '../../config/security.ts'
 import { homeVariable } from '../../subjects/kit/names.ts'
+import { programFolder } from '../program-folder.ts'
 import { userSessionPath } from '../sign-in/user-session.ts'
-
-const programFolder = resolve(import.meta.dirname, '../..')
 
 /** Folders of every process of Gantry on this host, platform or agent, that no filesystem may be in. */
 export function ownFolders(env: NodeJS.ProcessEnv, home: string) {
@@ -16,7 +15,7 @@ export function ownFolders(env: NodeJS.ProcessEnv, home: string) {
       path: home,
       fix: `move that folder and set ${homeVariable} to its new place`,
     },
-    { name: 'the program folder', path: programFolder, fix: 'move the program to another folder' },
+    { name: 'the program folder', path: programFolder(), fix: 'move the program to another folder' },
     { name: 'the cache folder', path: cacheFolder(env), fix: 'set GANTRY_CACHE to another folder' },
     ...(session === undefined
       ? []

@@ -3,6 +3,7 @@ import { isSealed } from '../../broker/identity/token.ts'
 import { defaultLeaseMs } from '../../broker/lease/lease.ts'
 import { addressMarks } from '../../broker/messages/client-address.ts'
 import { Announcer } from '../../broker/rpc/discovery.ts'
+import { markSeen } from '../../config/development-accounts.ts'
 import { startEdge } from '../../http-edge/index.ts'
 import { auditRecorder } from '../../services/audit/index.ts'
 import type { Running } from '../../services/kit/assembly.ts'
@@ -27,6 +28,8 @@ export interface Platform {
   readonly signInUrl: string | undefined
   /** By name, when the development provider has just made them. */
   readonly developmentPasswords: Readonly<Record<string, string>> | undefined
+  /** Says that somebody has seen them; until then each start makes others. */
+  markPasswordsSeen(): void
   /** Process id of nats-server, undefined while it is down. */
   brokerPid(): number | undefined
   /** Stops in order: no new requests, work in progress finished, broker last. */
@@ -64,6 +67,9 @@ export async function startPlatform({
       operatorToken: operatorToken(),
       signInUrl: aboutSignIn.identityProvider && `${publicUrl}${loginPath}`,
       developmentPasswords,
+      markPasswordsSeen: () => {
+        if (developmentPasswords !== undefined) markSeen(options.home)
+      },
       brokerPid: () => broker.pid(),
       stop: () => shutdown.run(),
     }
@@ -108,8 +114,10 @@ const edgeOptions = ({
   rolesOf,
   notices,
   metricsAccess,
+  trustsThisHost,
   operatorToken,
   publicUrl,
+  uiFolder,
   salt,
   floods,
   limitsOf,
@@ -120,6 +128,7 @@ const edgeOptions = ({
 }: Known): Parameters<typeof startEdge>[0] => ({
   listen,
   brokerUrl: broker.tcpUrl,
+  websocketUrl: broker.websocketUrl,
   marks: addressMarks(identity),
   edgeConnection: connections.edge,
   credentialConnection: connections.credentials,
@@ -129,8 +138,10 @@ const edgeOptions = ({
   lookupConnection: connections.lookup,
   onExtensionsChange: (listener) => notices.on('extension', listener),
   metricsAccess,
+  trustsThisHost,
   operatorToken,
   publicUrl,
+  uiFolder,
   isSealed: (token) => isSealed(salt, token),
   floods,
   limitsOf,

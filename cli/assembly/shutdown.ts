@@ -49,7 +49,7 @@ export class Shutdown {
     this.#isCutOff = true
     this.#log.info(
       {},
-      'nats-server ended before the platform; unfinished work is done again at the next start.',
+      'nats-server stopped before the platform; unfinished work is repeated at the next start.',
     )
     for (const connection of this.#connections) void connection.close()
   }

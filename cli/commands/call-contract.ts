@@ -6,6 +6,7 @@ import { type Context, type Globals, withSession } from '../context.ts'
 import { exitCodes } from '../exit-codes.ts'
 import { withFlags } from '../failure.ts'
 import { confirm } from '../confirm.ts'
+import { wantedOf } from '../output/form.ts'
 import { present } from '../output/present.ts'
 import type { Session } from '../sign-in/session.ts'
 import type { Terminal } from '../output/terminal.ts'
@@ -19,6 +20,7 @@ export const callContract =
   (context: Context, ask: Ask = askAll): RunContract =>
   async (contract, shape, given, command) => {
     const globals = command.optsWithGlobals<Globals & { yes?: true }>()
+    const wanted = wantedOf(globals)
     const input = await inputOf(contract, shape, given, context)
     try {
       if (contract.download !== undefined) {
@@ -30,14 +32,14 @@ export const callContract =
           await confirm(context, ownKeyWarning, globals.yes === true)
         return ask(session, contract, input)
       })
-      present(context.terminal, contract, reply, { json: globals.json === true, input })
+      present(context.terminal, contract, reply, { ...wanted, input })
       if (isFailure(contract, reply)) context.exitCode = exitCodes.failed.status
     } catch (error) {
       throw withFlags(error, shape)
     }
   }
 
-const ownKeyWarning = `This is the key that you are using: afterwards it can do less, or nothing, and cannot undo it. "${product} credential recover" restores only the operator key of a configuration folder.`
+const ownKeyWarning = `This is the key that you are using. It will lose permissions and cannot restore them. "${product} credential recover" restores only the operator key of a configuration folder.`
 
 /** Whether the key that asks would take something from itself. */
 function isAboutOwnKey({ cli }: Contract, input: Input<Contract>, { keyId }: Session): boolean {

@@ -1,5 +1,7 @@
 import type { Command, Option } from 'commander'
 import { product } from '../../subjects/kit/names.ts'
+import { commandNamed } from './aliases.ts'
+import type { NamePlace } from './existing-names.ts'
 
 /** What a word can go on as, and what that means. */
 export interface Candidate {
@@ -12,16 +14,32 @@ export const completeCommand = 'complete'
 
 /**
  * What the last of the words can become, the words being what was typed after the program's name; the last one is empty
- * where a new one begins. Empty when anything may come, such as a name or a path.
+ * where a new one begins. Empty when anything may come, such as a path.
+ * @param namesAt names that exist of what a place names; see `existingNames`
  */
-export function candidatesFor(program: Command, typed: readonly string[]): Candidate[] {
+export async function candidatesFor(
+  program: Command,
+  typed: readonly string[],
+  namesAt: (place: NamePlace) => Promise<readonly string[]>,
+): Promise<Candidate[]> {
   // Bash makes `=` a word of its own.
   const last = typed.at(-1) ?? ''
   const current = last === '=' ? '' : last
   const before = typed.slice(0, -1).filter((word) => word !== '=')
   const { command, operands, waiting } = read(program, before)
-  return all(command, operands, waiting, current).filter(({ word }) => word.startsWith(current))
+  const known = all(command, operands, waiting, current)
+  const value = known.length > 0 || current.startsWith('-') ? undefined : valueAt(command, operands, waiting)
+  const names = value === undefined ? [] : choices(await namesAt({ words: wordsOf(command), value }))
+  return [...known, ...names].filter(({ word }) => word.startsWith(current))
 }
+
+/** What stands where the next word comes: the value of a flag, or an argument. */
+const valueAt = (command: Command, operands: number, waiting: Option | undefined): string | undefined =>
+  waiting?.long?.replace(/^--/, '') ?? command.registeredArguments[operands]?.name()
+
+/** The words of a command, without the program's name. */
+const wordsOf = (command: Command): string[] =>
+  command.parent === null ? [] : [...wordsOf(command.parent), command.name()]
 
 /** Where the words have led to: a command, how many of its arguments are given, and a flag that waits for its value. */
 function read(program: Command, words: readonly string[]) {
@@ -32,10 +50,10 @@ function read(program: Command, words: readonly string[]) {
     if (waiting !== undefined) {
       waiting = undefined
     } else if (word.startsWith('-')) {
-      const option = optionsOf(command).find(({ long }) => long === word)
+      const option = optionsOf(command).find(({ long, short }) => long === word || short === word)
       if (option?.required === true) waiting = option
     } else {
-      const next = operands === 0 ? command.commands.find((one) => one.name() === word) : undefined
+      const next = operands === 0 ? commandNamed(command, word) : undefined
       if (next === undefined) operands += 1
       command = next ?? command
     }
@@ -82,11 +100,16 @@ export const candidatesText = (candidates: readonly Candidate[]): string =>
     .map(({ word, meaning }) => (meaning === '' ? `${word}\n` : `${word}\t${meaning.split('\n')[0]}\n`))
     .join('')
 
-const ask = `${product} ${completeCommand} --`
+export const shells = ['bash', 'zsh', 'fish'] as const
+export type Shell = (typeof shells)[number]
 
-/** What a shell has to source. File names are suggested where there are no candidates. */
-export const completionScripts = {
-  bash: `_${product}() {
+/** What a shell has to source. File names are suggested where there are no candidates. @param command as it is typed in any folder */
+export const completionScript = (shell: Shell, command: string): string =>
+  scripts[shell](`${command} ${completeCommand} --`)
+
+/** By what asks for candidates. Shells take them for the program's name with a path before it too. */
+const scripts: Readonly<Record<Shell, (ask: string) => string>> = {
+  bash: (ask) => `_${product}() {
   local word _
   COMPREPLY=()
   while IFS=$'\\t' read -r word _; do COMPREPLY+=("$word"); done \\
@@ -94,7 +117,7 @@ export const completionScripts = {
 }
 complete -o default -F _${product} ${product}
 `,
-  zsh: `#compdef ${product}
+  zsh: (ask) => `#compdef ${product}
 _${product}() {
   local line
   local -a candidates
@@ -105,7 +128,7 @@ _${product}() {
 }
 compdef _${product} ${product}
 `,
-  fish: `function __${product}_complete
+  fish: (ask) => `function __${product}_complete
     set -l words (commandline -opc) (commandline -ct)
     set -l found (${ask} $words[2..] 2>/dev/null)
     if set -q found[1]
@@ -116,13 +139,11 @@ compdef _${product} ${product}
 end
 complete -c ${product} -f -a '(__${product}_complete)'
 `,
-} as const
-
-export type Shell = keyof typeof completionScripts
+}
 
 /** How each is put to use, as typed. */
-export const completionExamples: readonly string[] = [
-  `echo 'source <(${product} completion bash)' >> ~/.bashrc`,
-  `echo 'source <(${product} completion zsh)' >> ~/.zshrc`,
-  `${product} completion fish > ~/.config/fish/completions/${product}.fish`,
+export const completionExamples = (command: string): readonly string[] => [
+  `echo 'source <(${command} completion bash)' >> ~/.bashrc`,
+  `echo 'source <(${command} completion zsh)' >> ~/.zshrc`,
+  `${command} completion fish > ~/.config/fish/completions/${product}.fish`,
 ]

@@ -1,6 +1,6 @@
 import { Argument, type Command, Option } from 'commander'
 import type { FieldText } from '../../subjects/kit/coerce.ts'
-import type { Contract } from '../../subjects/kit/contract.ts'
+import { type Contract, verbOf } from '../../subjects/kit/contract.ts'
 import { exitCodes } from '../exit-codes.ts'
 import { valueText } from '../output/format.ts'
 import { examplesText, exampleOf, explanation, placeholder, usageOf } from '../help.ts'
@@ -37,13 +37,15 @@ export function addContractCommand(
 ): Command {
   const shape = other?.shape ?? shapeOf(contract)
   const command = parent
-    .command(other?.words.at(-1) ?? contract.verb)
+    .command(other?.words.at(-1) ?? verbOf(contract))
     .summary(contract.summary)
     .description(descriptionOf(contract))
     .usage(usageOf(shape))
     .addHelpText('after', examplesText([exampleOf(contract, shape, other?.words)]))
+  // Its verb on the wire is a command too, where people write it otherwise.
+  if (other === undefined && contract.verb !== command.name()) command.alias(contract.verb)
   for (const field of shape.args) command.addArgument(argumentOf(field))
-  const options = new Map(shape.flags.map((field) => [field, optionOf(field)]))
+  const options = new Map(shape.flags.map((field) => [field, optionOf(field, shape)]))
   for (const [field, option] of options) {
     command.addOption(option)
     // Not in the help: the term of the other one says it.
@@ -52,7 +54,7 @@ export function addContractCommand(
     if (otherFlag !== undefined)
       command.addOption(new Option(`--${otherFlag} <${placeholder(field)}>`).hideHelp())
   }
-  if (contract.cli?.confirmOwn !== undefined) command.option(`--${yesFlag}`, 'do not ask for confirmation')
+  if (contract.cli?.confirmOwn !== undefined) command.option(`--${yesFlag}`, 'skip the confirmation')
   return command.action(async () => {
     const given = new Map<Field, FieldText>()
     for (const [index, field] of shape.args.entries()) keep(given, field, command.args[index])
@@ -74,7 +76,7 @@ function descriptionOf({ summary, description, cli }: Contract): string {
     ...(failed === undefined
       ? []
       : [
-          `The exit code is ${exitCodes.failed.status} when ${failed.field} is ${valueText(failed.is, failed.field)}.`,
+          `The exit code is ${exitCodes.failed.status} if ${failed.field} is ${valueText(failed.is, failed.field)}.`,
         ]),
   ].join('\n')
 }
@@ -91,10 +93,10 @@ function argumentOf(field: Field): Argument {
   return choices === undefined ? argument : argument.choices(choices)
 }
 
-function optionOf(field: Field): Option {
+function optionOf(field: Field, shape: Shape): Option {
   const { flag, kind, choices } = field
-  if (kind === 'boolean') return new Switch(`--${flag}`, explanation(field))
-  const option = new Option(`--${flag} <${placeholder(field)}>`, explanation(field))
+  if (kind === 'boolean') return new Switch(`--${flag}`, explanation(field, shape))
+  const option = new Option(`--${flag} <${placeholder(field)}>`, explanation(field, shape))
   if (kind === 'list' || kind === 'record') {
     option.argParser((text: string, before: string[] | undefined) => [...(before ?? []), text])
   } else if (choices !== undefined) {

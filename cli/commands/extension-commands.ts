@@ -31,6 +31,6 @@ export async function addExtension(
     return undefined
   } catch (error) {
     if (!isGantryError(error)) throw error
-    return `extensions could not be asked: ${error.message}`
+    return `commands of extensions are not available: ${error.message}`
   }
 }

@@ -1,4 +1,14 @@
-import { Argument, type Command, Option } from 'commander'
+import { Argument, type Command, InvalidArgumentError, Option } from 'commander'
+import {
+  flagOf,
+  offsetKey,
+  type PortKey,
+  portKeyDescription,
+  portKeys,
+  portMeaning,
+  portValue,
+  variableOf,
+} from '../../config/port-settings.ts'
 import { logLevels } from '../../subjects/observability/logging.ts'
 import { product } from '../../subjects/kit/names.ts'
 import {
@@ -6,30 +16,46 @@ import {
   candidatesText,
   completeCommand,
   completionExamples,
-  completionScripts,
+  completionScript,
   type Shell,
+  shells,
 } from './completion.ts'
+import { commandNamed } from './aliases.ts'
 import type { Context, Globals } from '../context.ts'
+import type { CopyOptions } from '../copy/copy.ts'
+import { verificationLevels } from '../../subjects/migrations/model/verification-terms.ts'
+import { exitCodes } from '../exit-codes.ts'
 import { examplesText } from '../help.ts'
-import { jsonText } from '../output/present.ts'
+import { presentOwn } from '../output/present.ts'
 
 /** Adds the commands that are no capability of the platform. What each needs is loaded when it runs. */
 export function addHandWritten(program: Command, context: Context): void {
-  program
+  const portOptions = new Map(portKeys.map((key) => [key, portOption(key)]))
+  const start = program
     .command('up')
     .summary('start the platform')
-    .description('Starts the platform: broker, services and HTTP servers. Ctrl-C stops it in order.')
-    .addOption(new Option('--log-level <level>', 'what is logged').choices(logLevels).default('info'))
-    .addHelpText('after', examplesText([`${product} up`, `GANTRY_HOME=/srv/gantry ${product} up`]))
-    .action(async (options: { logLevel: string }) => {
+    .description('Starts the platform: broker, services and HTTP servers. Ctrl-C stops it gracefully.')
+    .addOption(
+      new Option('--log-level <level>', 'minimum level of log lines').choices(logLevels).default('info'),
+    )
+    .addHelpText(
+      'after',
+      examplesText([
+        `${product} up`,
+        `${product} up ${flagOf(offsetKey)} 1000`,
+        `GANTRY_HOME=/srv/gantry ${product} up`,
+      ]),
+    )
+    .action(async ({ logLevel, ...ports }: { logLevel: string }) => {
       const { up } = await import('../up/up.ts')
-      context.exitCode = await up(context, options)
+      context.exitCode = await up(context, { logLevel, ports: valuesOf(ports, portOptions) })
     })
+  for (const option of portOptions.values()) start.addOption(option)
   addAgent(program, context)
   program
     .command('info')
-    .summary('what platform this is, and whether it is healthy')
-    .description('What platform this is, where it can be reached, and whether it is healthy.')
+    .summary('show version, addresses and health of the platform')
+    .description('Shows the version, addresses and health of the platform.')
     .addHelpText('after', examplesText([`${product} info`, `${product} info --json`]))
     .action(async (_, command: Command) => {
       const { info } = await import('./info.ts')
@@ -37,9 +63,12 @@ export function addHandWritten(program: Command, context: Context): void {
     })
   program
     .command('doctor')
-    .summary('why a token is refused')
+    .summary('find problems and show how to fix them')
     .description(
-      'Says whether the token in use opens the platform, and if not, why: the platform tells that to administrators alone.',
+      'Checks whether the token in use is valid and, if not, shows why (only administrators can see the\n' +
+        'reason). Then checks versions, clocks, stores and components of the platform and, on its host, the\n' +
+        'configuration, ports, disk and limits, even if it is not running. The exit code is 1 if a check\n' +
+        'fails.',
     )
     .addHelpText('after', examplesText([`${product} doctor`, `${product} doctor --token-file token.txt`]))
     .action(async (_, command: Command) => {
@@ -50,44 +79,184 @@ export function addHandWritten(program: Command, context: Context): void {
     .command('watch')
     .summary('show the progress of migrations')
     .description(
-      'Shows the progress of a migration until it ends; without an argument, of all that run\n' +
-        'or wait for their turn or next scan, also those that begin later, until none is left.\n' +
-        'Live and recurring ones do not end by themselves.\n' +
-        'The exit code is 0 when all were completed without failures.',
+      'Shows the progress of a migration until it ends. Without an argument, shows all migrations that run,\n' +
+        'or wait for their turn or next scan, including ones that start later, until none is left.\n' +
+        'Live and recurring migrations run until you stop them.\n' +
+        'The exit code is 0 if all migrations completed without failures.',
     )
-    .argument('[migration]', 'name of the migration')
-    .addHelpText('after', examplesText([`${product} watch nightly`, `${product} watch --json`]))
-    .action(async (migrationId: string | undefined, _, command: Command) => {
+    .argument('[migration]', 'migration name')
+    .option('--metadata', 'watch a metadata migration, or all running ones')
+    .addHelpText(
+      'after',
+      examplesText([
+        `${product} watch nightly`,
+        `${product} watch --json`,
+        `${product} watch lake --metadata`,
+      ]),
+    )
+    .action(async (name: string | undefined, { metadata }: { metadata?: true }, command: Command) => {
       const { watch } = await import('../watch/watch.ts')
-      context.exitCode = await watch(context, command.optsWithGlobals<Globals>(), migrationId)
+      const { OfFiles } = await import('../watch/of-files.ts')
+      const { OfMetadata } = await import('../watch/of-metadata.ts')
+      const watched = metadata === true ? new OfMetadata(name) : new OfFiles(name)
+      context.exitCode = await watch(context, command.optsWithGlobals<Globals>(), watched)
     })
+  addCopy(program, context)
+  addApply(program, context)
+  addConfig(program, context)
   addCredential(program, context)
   addCompletion(program, context)
+  addHelp(program)
+}
+
+/** Help for the command that the words name, at any depth. */
+function addHelp(program: Command): void {
+  program
+    .command('help')
+    .summary('print help for a command')
+    .description('Prints help for a command, the same as its option --help.')
+    .argument('[command...]', 'words of the command')
+    .addHelpText('after', examplesText([`${product} help copy`, `${product} help migrations create`]))
+    .action((words: readonly string[]) => {
+      const named = words.reduce<Command>(
+        (command, word) =>
+          commandNamed(command, word) ??
+          command.error(`error: unknown command '${word}'`, { code: 'commander.unknownCommand' }),
+        program,
+      )
+      named.help()
+    })
+}
+
+const portOption = (key: PortKey): Option =>
+  new Option(
+    `${flagOf(key)} <${key === offsetKey ? 'number' : 'port'}>`,
+    `${portKeyDescription(key)} (or ${variableOf(key)})`,
+  ).argParser((text) => {
+    if (portValue(key, text) === undefined) throw new InvalidArgumentError(`Use ${portMeaning(key)}.`)
+    return text
+  })
+
+/** Values of options by what each is for. */
+function valuesOf<K extends string>(
+  values: Readonly<Record<string, unknown>>,
+  options: ReadonlyMap<K, Option>,
+): Partial<Record<K, string>> {
+  const given = Array.from(options, ([key, option]) => [key, values[option.attributeName()]] as const)
+  return Object.fromEntries(given.filter(([, value]) => value !== undefined)) as Partial<Record<K, string>>
+}
+
+const severalTimes = (text: string, before: string[] | undefined) => [...(before ?? []), text]
+
+function addCopy(program: Command, context: Context): void {
+  program
+    .command('copy')
+    .summary('copy a folder or bucket once and verify it')
+    .description(
+      'Copies SOURCE to TARGET once: adds missing filesystems, shows the plan, migrates, watches and\n' +
+        'verifies. Each is a folder on the platform’s host, NAME:/path in a filesystem, s3://bucket/prefix,\n' +
+        'gs://bucket/prefix or hdfs://host:port/path. Credentials come from --source-option,\n' +
+        '--target-option or environment variables (AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY,\n' +
+        'AWS_SESSION_TOKEN, AWS_ENDPOINT_URL; GOOGLE_APPLICATION_CREDENTIALS; HADOOP_USER_NAME).\n' +
+        'Run the same command again to resume an interrupted copy or to update a completed one.\n' +
+        `The exit code is ${exitCodes.ok.status} only if all files are copied and verified, ${exitCodes.failed.status} otherwise, and ${exitCodes.interrupted.status} after Ctrl-C,\n` +
+        'which does not stop the migration.',
+    )
+    .argument('<source>', 'source location')
+    .argument('<target>', 'target location')
+    .option(
+      '--source-option <key=value>',
+      'option for a new source filesystem; may be repeated',
+      severalTimes,
+    )
+    .option(
+      '--target-option <key=value>',
+      'option for a new target filesystem; may be repeated',
+      severalTimes,
+    )
+    .option('--dry-run', 'show the plan without copying or keeping anything')
+    .addOption(
+      new Option('--verify-level <level>', 'what the verification compares')
+        .choices(Object.keys(verificationLevels))
+        .default('size'),
+    )
+    .addHelpText(
+      'after',
+      examplesText([
+        `${product} copy /srv/data /mnt/copy`,
+        `${product} copy /srv/data s3://backup/data --dry-run`,
+        `${product} copy lake:/raw /mnt/raw`,
+      ]),
+    )
+    .action(async (source: string, target: string, options: CopyOptions, command: Command) => {
+      const { copy } = await import('../copy/copy.ts')
+      const globals = command.optsWithGlobals<Globals>()
+      context.exitCode = await copy(context, globals, [source, target], options)
+    })
+}
+
+/** `apply` and `export` */
+function addApply(program: Command, context: Context): void {
+  program
+    .command('apply')
+    .summary('create or update objects from a file')
+    .description(
+      'Creates and updates filesystems, rules, path mappings, migrations, roles, assignments, keys, alert\n' +
+        'rules and webhooks from the YAML documents of a file, in order. Objects that already match are not\n' +
+        'changed; nothing is deleted.\n' +
+        '${NAME} is replaced by an environment variable. "export" prints the same format.',
+    )
+    .requiredOption('-f, --file <path>', 'file, or - for stdin')
+    .option('--dry-run', 'show what would be created or changed')
+    .addHelpText(
+      'after',
+      examplesText([`${product} apply -f platform.yaml --dry-run`, `${product} apply -f platform.yaml`]),
+    )
+    .action(async (options: { file: string; dryRun?: true }, command: Command) => {
+      const { apply } = await import('../apply/apply.ts')
+      await apply(context, command.optsWithGlobals<Globals>(), options)
+    })
+  program
+    .command('export')
+    .summary('print the configuration in the format of apply, without secrets')
+    .description(
+      'Prints all objects that "apply" supports as YAML documents. Secrets are omitted and listed in a comment.',
+    )
+    .addHelpText('after', examplesText([`${product} export > platform.yaml`]))
+    .action(async (_, command: Command) => {
+      const { exportAll } = await import('../apply/apply.ts')
+      await exportAll(context, command.optsWithGlobals<Globals>())
+    })
 }
 
 function addAgent(program: Command, context: Context): void {
   program
     .command('agent')
-    .summary('move files for a platform elsewhere')
+    .summary('run a transfer agent for a platform on another host')
     .description(
-      'Moves files together with a platform, or in its place, until Ctrl-C or SIGTERM; then it finishes its work in progress.\n' +
-        `It needs the token of an agent: "${product} agents register" makes one.`,
+      'Moves files alongside a platform or instead of it until Ctrl-C or SIGTERM, then finishes the work\n' +
+        'in progress.\n' +
+        `Requires an agent token: create one with "${product} agents register".`,
     )
-    .option('--token <token>', 'token of the agent; others on this host can see it here: better --token-file')
-    .option('--name <name>', 'name of the agent; default: that of its key')
+    .option('--token <token>', 'agent token; visible to other users of this host, so prefer --token-file')
+    .option('--name <name>', 'agent name; default: the name of its key')
     .option(
       '--share <path>',
-      'folder of this host that it may read and write, the same on all hosts; may be repeated',
-      (path: string, before: string[] | undefined) => [...(before ?? []), path],
+      'shared folder that the agent may read and write, at the same path on all hosts; may be repeated',
+      severalTimes,
     )
-    .option('--threads <count>', 'worker threads; default: one for each core')
-    .option('--bandwidth <size>', 'what it moves in a second at most, such as 50MiB')
-    .addOption(new Option('--log-level <level>', 'what is logged').choices(logLevels).default('info'))
+    .option('--catalogs', 'also reach metadata catalogs whose option "agent" names this agent')
+    .option('--threads <count>', 'number of worker threads; default: one per core')
+    .option('--bandwidth <size>', 'maximum throughput per second, such as 50MiB')
+    .addOption(
+      new Option('--log-level <level>', 'minimum level of log lines').choices(logLevels).default('info'),
+    )
     .addHelpText(
       'after',
       examplesText([
         `${product} agent --token-file agent.token`,
         `${product} agent --share /data --bandwidth 50MiB`,
+        `${product} agent --token-file agent.token --catalogs`,
       ]),
     )
     .action(async (_, command: Command) => {
@@ -96,32 +265,59 @@ function addAgent(program: Command, context: Context): void {
     })
 }
 
-/** `credential token`, `credential recover` and `credential hash`. */
+/** `config check` and `config print` */
+function addConfig(program: Command, context: Context): void {
+  const config = program
+    .command('config')
+    .summary('check and show the configuration')
+    .description('Checks and shows the files of the configuration folder. The platform does not need to run.')
+    .helpCommand(false)
+  config
+    .command('check')
+    .summary('find errors before a restart')
+    .description('Lists all errors with file, line and fix. Changes nothing.')
+    .addHelpText('after', examplesText([`${product} config check`]))
+    .action(async (_, command: Command) => {
+      const { checkConfig } = await import('../up/config.ts')
+      context.exitCode = checkConfig(context, command.optsWithGlobals<Globals>())
+    })
+  config
+    .command('print')
+    .summary('show the current settings')
+    .description('Shows the settings of all files. Secrets are masked; the identity is omitted.')
+    .option('--defaults', 'include all settings with their defaults')
+    .addHelpText('after', examplesText([`${product} config print`, `${product} config print --defaults`]))
+    .action(async (options: { defaults?: true }, command: Command) => {
+      const { printConfig } = await import('../up/config.ts')
+      printConfig(context, command.optsWithGlobals<Globals>(), options)
+    })
+}
+
+/** `credential token`, `credential recover`, `credential reset-password` and `credential hash`. */
 function addCredential(program: Command, context: Context): void {
   const credential = program
     .command('credential')
-    .summary('the token in use, and hashes of passwords')
-    .description('About the API token in use, and passwords of the configuration.')
+    .summary('manage the API token in use and password hashes')
+    .description('Manages the API token in use and the passwords of the configuration.')
     .helpCommand(false)
   credential
     .command('hash')
-    .summary('make the hash of a password for a properties file')
+    .summary('create a password hash for a properties file')
     .description('Reads a password from stdin and prints its bcrypt hash, for security.basic.password.')
     .addHelpText('after', examplesText([`${product} credential hash < password.txt`]))
     .action(async (_, command: Command) => {
       const { passwordHash } = await import('../sign-in/password-hash.ts')
       const hash = await passwordHash(await context.readStdin())
-      const { json } = command.optsWithGlobals<Globals>()
-      context.terminal.out(json ? jsonText(context.terminal, { hash }) : `${hash}\n`)
+      presentOwn(context.terminal, command.optsWithGlobals<Globals>(), { hash }, () => `${hash}\n`)
     })
   credential
     .command('recover')
-    .summary('make the local operator an administrator again')
+    .summary('restore administrator rights of the local operator')
     .description(
-      'Restores the operator key of the configuration folder when it was narrowed, revoked or lost.\n' +
-        'It needs read access to the folder, and works whether the platform is running or not.',
+      'Restores the operator key of the configuration folder if its permissions were reduced, or if it was\n' +
+        'revoked or lost. Requires read access to the folder. The platform does not need to run.',
     )
-    .option('--yes', 'do not ask for confirmation')
+    .option('--yes', 'skip the confirmation')
     .addHelpText(
       'after',
       examplesText([
@@ -134,9 +330,22 @@ function addCredential(program: Command, context: Context): void {
       await recover(context, command.optsWithGlobals())
     })
   credential
+    .command('reset-password')
+    .summary('set a new password for the development sign-in page')
+    .description(
+      'Sets a new password for a user of the development sign-in page, prints it once and ends all\n' +
+        'sessions of the user. Requires write access to the configuration folder. The platform does not need to run.',
+    )
+    .argument('<user>', 'user name: administrator or viewer')
+    .addHelpText('after', examplesText([`${product} credential reset-password administrator`]))
+    .action(async (user: string, _, command: Command) => {
+      const { resetDevelopmentPassword } = await import('../up/reset-password.ts')
+      await resetDevelopmentPassword(context, command.optsWithGlobals<Globals>(), user)
+    })
+  credential
     .command('token')
-    .summary('print the token in use')
-    .description('Prints the API token that commands present; it works for HTTP, NATS and WebSocket.')
+    .summary('print the API token in use')
+    .description('Prints the API token that commands use. It is valid for HTTP, NATS and WebSocket.')
     .addHelpText(
       'after',
       examplesText([
@@ -145,9 +354,9 @@ function addCredential(program: Command, context: Context): void {
     )
     .action(async (_, command: Command) => {
       const { findToken } = await import('../sign-in/token.ts')
-      const { json, tokenFile } = command.optsWithGlobals<Globals>()
-      const { token, source } = findToken({ ...context, tokenFile })
-      context.terminal.out(json ? jsonText(context.terminal, { token, source }) : `${token}\n`)
+      const globals = command.optsWithGlobals<Globals>()
+      const { token, source } = findToken({ ...context, tokenFile: globals.tokenFile })
+      presentOwn(context.terminal, globals, { token, source }, () => `${token}\n`)
     })
   addLogin(program, context)
 }
@@ -156,12 +365,13 @@ function addLogin(program: Command, context: Context): void {
   program
     .command('login')
     .summary('sign in with a browser')
-    .description(
-      'Signs in at the identity provider, with a browser. The commands that follow use the session.',
+    .description('Signs in at the identity provider with a browser. Subsequent commands use the session.')
+    .argument(
+      '[url]',
+      'address of the REST API of the platform; default: from the token in use, or this host',
     )
-    .argument('[url]', 'address of the platform’s REST API; default: that of the token in use, or this host')
-    .option('--no-browser', 'only print the address to open')
-    .option('--device', 'sign in with a browser on another machine, by a code')
+    .option('--no-browser', 'print the address instead of opening a browser')
+    .option('--device', 'sign in with a code and a browser on another machine')
     .addHelpText('after', examplesText([`${product} login`, `${product} login https://gantry.example`]))
     .action(
       async (
@@ -176,7 +386,7 @@ function addLogin(program: Command, context: Context): void {
   program
     .command('logout')
     .summary('end the session of login')
-    .description('Ends the session that login has begun, and forgets it.')
+    .description('Ends the session of login and deletes its token from this host.')
     .addHelpText('after', examplesText([`${product} logout`]))
     .action(async (_, command: Command) => {
       const { logout } = await import('../sign-in/login.ts')
@@ -185,16 +395,26 @@ function addLogin(program: Command, context: Context): void {
 }
 
 /** `completion <shell>` prints a script, which asks the hidden `complete` at each TAB. */
-function addCompletion(program: Command, { terminal }: Context): void {
+function addCompletion(program: Command, context: Context): void {
+  const { terminal } = context
   program
     .command('completion')
-    .summary('print a script that completes commands in a shell')
-    .description('Prints a script with which a shell completes commands and flags at TAB.')
-    .addArgument(new Argument('<shell>', 'which shell').choices(Object.keys(completionScripts)))
-    .addHelpText('after', examplesText(completionExamples))
-    .action((shell: Shell) => terminal.out(completionScripts[shell]))
+    .summary('print a shell completion script')
+    .description(
+      'Prints a shell script that completes commands, flags and names of migrations, stores and other objects.',
+    )
+    .addArgument(new Argument('<shell>', 'shell').choices(shells))
+    .addHelpText('after', examplesText(completionExamples(terminal.command.anywhere)))
+    .action((shell: Shell) => terminal.out(completionScript(shell, terminal.command.anywhere)))
   program
     .command(completeCommand, { hidden: true })
     .argument('[words...]')
-    .action((words: string[]) => terminal.out(candidatesText(candidatesFor(program, words))))
+    .action(async (words: string[], _, command: Command) => {
+      const globals = command.optsWithGlobals<Globals>()
+      const candidates = await candidatesFor(program, words, async (place) => {
+        const { existingNames } = await import('./existing-names.ts')
+        return existingNames(context, globals, place)
+      })
+      terminal.out(candidatesText(candidates))
+    })
 }

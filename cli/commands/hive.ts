@@ -1,12 +1,13 @@
-import type { Command } from 'commander'
+import { type Command, Option } from 'commander'
 import type { Contract } from '../../subjects/kit/contract.ts'
+import { GantryError } from '../../subjects/kit/errors.ts'
 import { product } from '../../subjects/kit/names.ts'
 import { metadataCatalogs } from '../../subjects/metadata/catalogs.ts'
 import { metadataMigrations } from '../../subjects/metadata/migrations.ts'
 import { metadataRules } from '../../subjects/metadata/rules.ts'
 import { type CatalogKind, catalogKinds } from '../../subjects/metadata/kinds.ts'
 import { examplesText } from '../help.ts'
-import { type Shape, shapeOf } from '../output/shape.ts'
+import { type Field, type Shape, shapeOf } from '../output/shape.ts'
 import { addContractCommand, type RunContract } from './contract-command.ts'
 
 /** A command by the words that people know, over a contract that does the work. */
@@ -16,6 +17,10 @@ interface HiveCommand {
   readonly calls: Contract
   /** Flags by other names than those of their fields. */
   readonly flags?: Readonly<Record<string, string>>
+  /** Shows other columns when this flag is given. */
+  readonly detailed?: readonly string[]
+  /** Flags of other tools that say how to get at another host. */
+  readonly isOfHosts?: true
   /** Field that may have several names with commas between them: it is called for each, in order. */
   readonly each?: string
 }
@@ -30,12 +35,26 @@ const { delete: deleteMigration, create, list, get, objects } = metadataMigratio
 
 const commands: readonly HiveCommand[] = [
   ...kinds.flatMap((kind): HiveCommand[] => [
-    { words: ['agent', 'add', kind], calls: metadataCatalogs[`create-${kind}`], flags: agentName },
-    { words: ['agent', 'configure', kind], calls: metadataCatalogs[`update-${kind}`], flags: agentName },
+    {
+      words: ['agent', 'add', kind],
+      calls: metadataCatalogs[`create-${kind}`],
+      flags: agentName,
+      isOfHosts: true,
+    },
+    {
+      words: ['agent', 'configure', kind],
+      calls: metadataCatalogs[`update-${kind}`],
+      flags: agentName,
+      isOfHosts: true,
+    },
   ]),
   { words: ['agent', 'check'], calls: metadataCatalogs['check-stored'], flags: agentName },
   { words: ['agent', 'delete'], calls: metadataCatalogs.delete, flags: agentName },
-  { words: ['agent', 'list'], calls: metadataCatalogs.list },
+  {
+    words: ['agent', 'list'],
+    calls: metadataCatalogs.list,
+    detailed: ['catalogId', 'kind', 'properties'],
+  },
   { words: ['agent', 'show'], calls: metadataCatalogs.get, flags: agentName },
   { words: ['agent', 'types'], calls: metadataCatalogs.kinds },
   { words: ['rule', 'add'], calls: metadataRules.create, flags: ruleName },
@@ -61,26 +80,52 @@ const commands: readonly HiveCommand[] = [
   ]),
   { words: ['migration', 'status'], calls: get, flags: migrationName, each: 'migrationName' },
   { words: ['migration', 'status', 'all'], calls: list },
-  ...(['database', 'databases', 'partitions', 'table', 'tables'] as const).map((verb): HiveCommand => ({
-    words: ['show', verb],
-    calls: metadataCatalogs[verb],
-    flags: { catalogId: 'agent-name' },
-  })),
+  ...(['conf', 'database', 'databases', 'indexes', 'partitions', 'table', 'tables'] as const).map(
+    (verb): HiveCommand => ({
+      words: ['show', verb],
+      calls: metadataCatalogs[verb],
+      flags: { catalogId: 'agent-name' },
+    }),
+  ),
 ]
 
-const groups: Readonly<Record<string, string>> = {
-  hive: 'Metadata of data lakes, by the words of other tools; the same as metadata-catalogs, metadata-rules and metadata-migrations.',
-  agent: 'Catalogs of metadata.',
-  'agent add': 'Add a catalog.',
-  'agent configure': 'Change a catalog.',
-  rule: 'Which databases and tables migrations are about.',
-  migration: 'Migrations of metadata.',
-  show: 'What is in a catalog.',
+const notByPort =
+  'not supported, because the platform does not connect to agents on other hosts: agents connect to the platform with a token (docs/METADATA.md)'
+const notBySsh = 'not supported, because nothing is installed on other hosts by SSH'
+
+/** Flags of other tools that nothing here corresponds to, each with the reason. */
+const hostFlags: Readonly<Record<string, string>> = {
+  'host <host>': notByPort,
+  'port <port>': notByPort,
+  'no-ssl': notByPort,
+  autodeploy: notBySsh,
+  'ssh-user <user>': notBySsh,
+  'ssh-key <path>': notBySsh,
+  'ssh-port <port>': notBySsh,
+  'use-sudo': notBySsh,
+  'ignore-host-checking': notBySsh,
 }
 
-/** `gantry hive …` */
-export function addHive(program: Command, run: RunContract): void {
+const connectFlags = ['host <host>', 'port <port>', 'ssl', 'timeout <ms>', 'user <user>']
+
+const groups: Readonly<Record<string, string>> = {
+  hive: 'Metadata migration with command names of other tools; same as metadata-catalogs, metadata-rules and metadata-migrations.',
+  agent: 'Metadata catalogs.',
+  'agent add': 'Add a catalog.',
+  'agent configure': 'Change a catalog.',
+  rule: 'Rules that select databases and tables.',
+  migration: 'Metadata migrations.',
+  show: 'Contents of a catalog.',
+}
+
+/** `gantry hive …` @param isNamed whether its commands are needed */
+export function addHive(
+  program: Command,
+  run: RunContract,
+  isNamed: (word: string) => boolean = () => true,
+): void {
   const hive = group(program, 'hive', groups['hive']!)
+  if (!isNamed(hive.name())) return
   hive.addHelpText(
     'after',
     examplesText([
@@ -90,7 +135,8 @@ export function addHive(program: Command, run: RunContract): void {
       `${product} hive show tables --agent-name warehouse --database sales`,
     ]),
   )
-  for (const { words, calls, flags, each } of commands) {
+  addConnect(hive)
+  for (const { words, calls, flags, each, detailed, isOfHosts } of commands) {
     let parent = hive
     for (let depth = 1; depth < words.length; depth++) {
       const path = words.slice(0, depth)
@@ -100,9 +146,67 @@ export function addHive(program: Command, run: RunContract): void {
         group(parent, name, groups[path.join(' ')]!)
     }
     const other = { words: ['hive', ...words], shape: byFlags(calls, flags) }
-    addContractCommand(parent, calls, each === undefined ? run : forEach(each, run), other)
+    const runs = each === undefined ? withOuter(run) : forEach(each, run)
+    const command = addContractCommand(
+      parent,
+      calls,
+      detailed === undefined ? runs : withDetails(detailed, runs),
+      other,
+    )
+    if (detailed !== undefined) command.option('--detailed', `show ${detailed.join(', ')}`)
+    if (isOfHosts) refuseFlags(command)
   }
 }
+
+/** Whoever looks for a shell to connect is told that there is none. */
+function addConnect(hive: Command): void {
+  const command = hive
+    .command('connect')
+    .summary('Not needed: each command connects automatically')
+    .description(
+      `There is no interactive shell. Each command finds the platform by its token, or by --server and --token-file.`,
+    )
+  for (const flag of connectFlags) command.addOption(new Option(`--${flag}`).hideHelp())
+  command.action(() => {
+    throw new GantryError(
+      'UNSUPPORTED',
+      '"connect" is not needed: each command finds the platform by its token, or by --server and --token-file; to test the connection, run "gantry info"',
+    )
+  })
+}
+
+/** Takes flags of other tools to say why they are not there. */
+function refuseFlags(command: Command): void {
+  const known = new Set(command.options.map((option) => option.long))
+  for (const [flag, reason] of Object.entries(hostFlags)) {
+    const option = new Option(`--${flag}`).hideHelp()
+    if (known.has(option.long)) continue
+    command.addOption(option)
+    command.on(`option:${option.name()}`, () => {
+      throw new GantryError('UNSUPPORTED', `${option.long}: ${reason}`)
+    })
+  }
+}
+
+/** Of `start all --once` the flag is read as one of `start`, which has it too. */
+const withOuter =
+  (run: RunContract): RunContract =>
+  (contract, shape, given, command) => {
+    const outer = shape.flags.flatMap((field): [Field, string][] => {
+      const name = new Option(`--${field.flag}`).attributeName()
+      const value: unknown = command.parent?.getOptionValue(name)
+      return typeof value !== 'boolean' || given.has(field) ? [] : [[field, String(value)]]
+    })
+    return run(contract, shape, new Map([...given, ...outer]), command)
+  }
+
+/** Shows the first columns, or with --detailed all. */
+const withDetails =
+  (all: readonly string[], run: RunContract): RunContract =>
+  (contract, shape, given, command) => {
+    const columns = command.getOptionValue('detailed') === true ? all : all.slice(0, -1)
+    return run({ ...contract, cli: { ...contract.cli, columns } }, shape, given, command)
+  }
 
 const group = (parent: Command, name: string, text: string): Command =>
   parent.command(name).summary(text.replace(/\.$/, '')).description(text).helpCommand(false)

@@ -1,14 +1,9 @@
-import type { Output } from '../../subjects/kit/contract.ts'
-import { isGantryError } from '../../subjects/kit/errors.ts'
 import { platform } from '../../subjects/platform/platform.ts'
-import { matches } from '../../subjects/kit/validate.ts'
 import { type Context, type Globals, withSession } from '../context.ts'
 import { exitCodes } from '../exit-codes.ts'
-import { jsonText } from '../output/present.ts'
-import type { Session } from '../sign-in/session.ts'
+import { presentOwn } from '../output/present.ts'
+import { healthOf } from './health.ts'
 import { pairsText } from '../output/table.ts'
-
-type Health = Output<(typeof platform)['health']>
 
 /** `gantry info`: what platform this is, and whether it is healthy. Resolves to the exit code. */
 export async function info(context: Context, globals: Globals): Promise<number> {
@@ -17,9 +12,7 @@ export async function info(context: Context, globals: Globals): Promise<number> 
     Promise.all([session.call(platform.info, {}), healthOf(session)]),
   )
   const { name, version, instance, broker, http } = about
-  if (globals.json) {
-    terminal.out(jsonText(terminal, { ...about, health }))
-  } else {
+  presentOwn(terminal, globals, { ...about, health }, () => {
     const rows: [string, string][] = [
       [name, version],
       ['instance', instance],
@@ -32,18 +25,7 @@ export async function info(context: Context, globals: Globals): Promise<number> 
       ['WebSocket', broker.websocket],
       ...Object.entries(http).map(([server, url]): [string, string] => [server, url]),
     ]
-    terminal.out(pairsText(terminal, rows))
-  }
+    return pairsText(terminal, rows)
+  })
   return health.status === 'healthy' ? exitCodes.ok.status : exitCodes.failed.status
-}
-
-/** A platform that is not healthy answers an error, with the same details. */
-async function healthOf(session: Session): Promise<Health> {
-  try {
-    return await session.call(platform.health, {})
-  } catch (error) {
-    if (isGantryError(error, 'UNAVAILABLE') && matches(platform.health.output, error.details))
-      return error.details
-    throw error
-  }
 }

@@ -1,5 +1,6 @@
 import type { Contract, Input, Output } from '../../subjects/kit/contract.ts'
 import { errorOf, GantryError } from '../../subjects/kit/errors.ts'
+import { product } from '../../subjects/kit/names.ts'
 
 /**
  * Calls what needs no token, over REST: the broker lets nobody in without one.
@@ -13,7 +14,11 @@ export async function callPublic<C extends Contract>(
 ): Promise<Output<C>> {
   const reply = await post(new URL(route!.path, platformUrl), JSON.stringify(input))
   const body: unknown = await reply.json().catch(() => undefined)
-  if (!reply.ok) throw errorOf(body, `${platformUrl} answers ${reply.status}; is it a platform?`)
+  if (!reply.ok)
+    throw errorOf(
+      body,
+      `${platformUrl} returned status ${reply.status}: check that it is the address of the platform`,
+    )
   return body as Output<C>
 }
 
@@ -21,7 +26,7 @@ async function post(url: URL, body: string): Promise<Response> {
   try {
     return await fetch(url, { method: 'POST', headers: { 'content-type': 'application/json' }, body })
   } catch (cause) {
-    const text = `nobody answers at ${url.origin}: start the platform with "npm start", or give the address of another`
+    const text = `${url.origin} does not respond: start the platform with "${product} up", or give the address of another platform`
     throw new GantryError('UNAVAILABLE', text, { cause })
   }
 }

@@ -11,8 +11,13 @@ const bars = '▁▂▃▄▅▆▇█'
 /** Points that fit beside the table on a narrow terminal. */
 const longestLine = 60
 
-const numbers = new Intl.NumberFormat('en-US', { maximumSignificantDigits: 4, useGrouping: false })
-const numberText = (value: number | undefined): string => (value === undefined ? '' : numbers.format(value))
+let numbers: Intl.NumberFormat | undefined
+
+function numberText(value: number | undefined): string {
+  // As `counts` in format.ts.
+  numbers ??= new Intl.NumberFormat('en-US', { maximumSignificantDigits: 4, useGrouping: false })
+  return value === undefined ? '' : numbers.format(value)
+}
 
 /** Values over time for people: of several series a line each, of one every value as well. */
 export function chartText(terminal: Terminal, scalars: Scalars): string {

@@ -1,16 +1,15 @@
-import { binaryUnit, inBinaryUnit } from '../../subjects/kit/binary-size.ts'
+import { unlimited } from '../../subjects/migrations/bandwidth.ts'
+import { sizeText } from '../../subjects/kit/binary-size.ts'
 import type { JsonSchema } from '../../subjects/kit/json-schema.ts'
 
-/** `1536` → `1.5 KiB` */
-export function sizeText(bytes: number): string {
-  const unit = binaryUnit(bytes)
-  return `${inBinaryUnit(bytes, unit)} ${unit}`
-}
-
-const counts = new Intl.NumberFormat('en-US', { maximumFractionDigits: 0 })
+let counts: Intl.NumberFormat | undefined
 
 /** `1234567` → `1,234,567` */
-export const countText = (count: number): string => counts.format(count)
+export function countText(count: number): string {
+  // Made when it is first needed: it takes a tenth of the start of a command.
+  counts ??= new Intl.NumberFormat('en-US', { maximumFractionDigits: 0 })
+  return counts.format(count)
+}
 
 /** `3723` → `1 h 02 min` */
 export function durationText(seconds: number): string {
@@ -24,11 +23,19 @@ export function durationText(seconds: number): string {
   return `${Math.floor(hours / 24)} d ${two(hours % 24)} h`
 }
 
-/** A moment in the time zone of this machine: `2026-03-01 09:05:00`. */
+/** A moment in the time zone of this machine, which it names: `2026-03-01 09:05:00 +01:00`. */
 export function momentText(moment: Date): string {
   const two = (value: number) => String(value).padStart(2, '0')
   const date = [moment.getFullYear(), two(moment.getMonth() + 1), two(moment.getDate())].join('-')
-  return `${date} ${[moment.getHours(), moment.getMinutes(), moment.getSeconds()].map(two).join(':')}`
+  const time = [moment.getHours(), moment.getMinutes(), moment.getSeconds()].map(two).join(':')
+  return `${date} ${time} ${zoneText(-moment.getTimezoneOffset())}`
+}
+
+function zoneText(minutesEast: number): string {
+  if (minutesEast === 0) return 'UTC'
+  const minutes = Math.abs(minutesEast)
+  const two = (value: number) => String(value).padStart(2, '0')
+  return `${minutesEast < 0 ? '-' : '+'}${two(Math.floor(minutes / 60))}:${two(minutes % 60)}`
 }
 
 /** A value of a reply as people read it; `schema` is its field's, where it is known. */
@@ -37,27 +44,29 @@ export function valueText(value: unknown, name: string, schema: JsonSchema = {})
   if (typeof value === 'boolean') return value ? 'yes' : 'no'
   if (typeof value === 'number') return numberText(value, name, schema)
   if (typeof value === 'string') return isMoment(value) ? momentText(new Date(value)) : value
-  if (Array.isArray(value) && value.every((item) => typeof item !== 'object')) {
-    return value.map((item) => valueText(item, name, schema.items)).join(', ')
+  if (Array.isArray(value)) {
+    const items: readonly unknown[] = value
+    const isPlain = items.every((item) => typeof item !== 'object')
+    return items.map((item) => valueText(item, name, schema.items)).join(isPlain ? ', ' : '; ')
   }
-  return isRecord(value) ? recordText(value) : JSON.stringify(value)
+  return entriesOf(value, '', schema).join(' ')
 }
 
-/** A record of plain values in one line; objects in objects stay JSON. */
-function recordText(value: Record<string, unknown>): string {
-  const entries = Object.entries(value)
-  return entries.every(([, one]) => typeof one !== 'object')
-    ? entries.map(([key, one]) => `${key}=${String(one)}`).join(' ')
-    : JSON.stringify(value)
-}
-
-const isRecord = (value: unknown): value is Record<string, unknown> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
+/** What is in an object in one line: `pub.allow=a, b pub.deny=c`. */
+const entriesOf = (value: object, before: string, schema: JsonSchema): string[] =>
+  Object.entries(value).flatMap(([key, one]: [string, unknown]) => {
+    const field = schema.properties?.[key] ?? {}
+    const isOuter = typeof one === 'object' && one !== null && !Array.isArray(one)
+    if (isOuter) return entriesOf(one, `${before}${key}.`, field)
+    const text = valueText(one, key, field)
+    return text === '' ? [] : [`${before}${key}=${text}`]
+  })
 
 const isMoment = (text: string): boolean => /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z$/.test(text)
 
 /** Schemas say what a number counts in words alone; a wrong guess shows the number in another unit, in tables only. */
 function numberText(value: number, name: string, { description = '' }: JsonSchema): string {
+  if (value === unlimited && /-1 (?:for no limit|stands for none)/.test(description)) return 'no limit'
   if (/since 1970/i.test(description) || /millis$/i.test(name)) return momentText(new Date(value))
   if (!Number.isInteger(value) && !/bytes/i.test(name)) return value.toFixed(1)
   return /\bbytes\b/i.test(description) || /byte/i.test(name) ? sizeText(value) : String(value)

@@ -11,12 +11,12 @@ const maxFileBytes = 1_048_576
  */
 export function pathLines(name: string, where: string, bytes: Buffer): string[] {
   if (bytes.length > maxFileBytes) {
-    const problem = `${where} is longer than ${maxFileBytes} bytes; make several lists`
+    const problem = `${where} is larger than ${maxFileBytes} bytes: split the list`
     throw new GantryError('INVALID_INPUT', `${name}: ${problem}`)
   }
   const text = bytes.toString('latin1')
   const lines = text.split(text.includes('\0') ? '\0' : '\n').filter((line) => line !== '')
-  if (lines.length === 0) throw new GantryError('INVALID_INPUT', `${name}: ${where} has no path`)
+  if (lines.length === 0) throw new GantryError('INVALID_INPUT', `${name}: ${where} contains no path`)
   return lines.map((line) => encode(Buffer.from(line, 'latin1')))
 }
 

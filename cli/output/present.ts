@@ -2,53 +2,147 @@ import type { Contract } from '../../subjects/kit/contract.ts'
 import { GantryError } from '../../subjects/kit/errors.ts'
 import { fieldsOf, type JsonSchema, jsonSchema } from '../../subjects/kit/json-schema.ts'
 import { maxPageLength } from '../../subjects/kit/schemas.ts'
+import { shellArgument } from '../../subjects/kit/shell-word.ts'
 import { chartText } from './chart.ts'
+import { fieldSchema, isRow, isRows, type Row, withFields } from './fields.ts'
+import { type FormOptions, type Wanted, wantedOf } from './form.ts'
 import { valueText } from './format.ts'
 import { pairsText, tableText } from './table.ts'
 import { printable, printableLines, type Terminal } from './terminal.ts'
+import { asTyped } from '../typed-command.ts'
+import { type View, views } from './views.ts'
+import { yaml } from '../../config/yaml.ts'
 
-type Row = Readonly<Record<string, unknown>>
-
-interface Wanted {
-  readonly json: boolean
+/** What a reply is shown with beside its form. */
+interface Shown extends Wanted {
   readonly input: Row
 }
 
 /**
- * Writes the reply of a call: as JSON for programs, as a table or as names and values for people.
+ * Writes the reply of a call: as JSON, YAML or names for programs, as a table or as names and values for people.
  * @throws GantryError INTERNAL when it is too deep for the stack, or too large for a text: only an extension answers so
  */
-export function present(terminal: Terminal, contract: Contract, reply: unknown, wanted: Wanted): void {
+export function present(terminal: Terminal, contract: Contract, reply: unknown, wanted: Shown): void {
   try {
     show(terminal, contract, reply, wanted)
   } catch (cause) {
     if (!(cause instanceof RangeError)) throw cause
-    const text = `${contract.resource} has answered what is too deep or too large to be shown`
+    const text = `the reply of ${contract.resource} is too large or too deeply nested to show: request less data`
     throw new GantryError('INTERNAL', text, { cause })
   }
 }
 
-function show(terminal: Terminal, contract: Contract, reply: unknown, { json, input }: Wanted): void {
-  if (json) {
-    terminal.out(jsonText(terminal, reply))
+function show(
+  terminal: Terminal,
+  contract: Contract,
+  reply: unknown,
+  { form, columns: asked, input }: Shown,
+): void {
+  const { columns, chart, next } = contract.cli ?? {}
+  const schema = jsonSchema(contract.output)
+  const chosen = asked === undefined ? reply : withFields(reply, schema, asked)
+  if (form === 'json' || form === 'yaml') {
+    terminal.out(dataText(terminal, form, chosen))
     return
   }
-  const { columns, chart } = contract.cli ?? {}
-  if (chart) {
+  if (form === 'name') {
+    terminal.out(asked === undefined ? namesText(schema, reply, columns) : namesText({}, chosen, asked))
+    return
+  }
+  if (chart && asked === undefined) {
     // The contract says that its reply is one.
     terminal.out(chartText(terminal, reply as Parameters<typeof chartText>[1]))
     return
   }
-  terminal.out(replyText(terminal, jsonSchema(contract.output), reply, columns))
+  if (asked !== undefined) {
+    terminal.out(replyText(terminal, schemaOf(schema, asked), chosen, asked))
+    return
+  }
+  const wide = form === 'wide'
+  const view = wide ? undefined : views[schema.title ?? '']
+  const shown = view !== undefined && isRow(reply) ? inView(reply, view) : reply
+  terminal.out(replyText(terminal, schema, shown, wide ? undefined : columns))
+  const follows =
+    isRow(reply) && next?.find(({ when }) => when === undefined || reply[when.field] === when.is)
+  if (follows && terminal.isTty) terminal.err(`Next: ${asTyped(terminal, filled(follows.command, reply))}\n`)
   const limit = typeof input['limit'] === 'number' ? input['limit'] : maxPageLength
   if (Array.isArray(reply) && reply.length >= limit && Object.hasOwn(fieldsOf(contract.input), 'after')) {
-    terminal.err(`There may be more: ask again with --after and what the last line begins with.\n`)
+    terminal.err(
+      `There may be more results: repeat the command with --after and the first value of the last line.\n`,
+    )
   }
 }
 
+/** The fields of a view that say something. */
+const inView = (reply: Row, { fields, onceStarted = [], figures, ifAny = [] }: View): Row => {
+  const isQueued = onceStarted.length > 0 && reply['status'] === 'QUEUED'
+  const shown = isQueued ? fields : [...fields, ...onceStarted]
+  return Object.fromEntries([
+    ...shown.filter((name) => valueText(reply[name], name) !== '').map((name) => [name, reply[name]]),
+    ...(isQueued ? [['progress', 'not started yet']] : []),
+    ...Object.entries(figures?.(reply) ?? {}),
+    ...ifAny
+      .filter((name) => reply[name] !== undefined && reply[name] !== 0)
+      .map((name) => [name, reply[name]]),
+  ])
+}
+
+/** A command with what the reply says for its placeholders. */
+const filled = (command: string, reply: Row): string =>
+  printable(command.replaceAll(/\{(\w+)\}/g, (_, name: string) => shellArgument(String(reply[name]))))
+
+/** Writes what a command that is no call answers: as people read it, or in the form that is asked for. */
+export function presentOwn(
+  terminal: Terminal,
+  options: FormOptions,
+  reply: object,
+  forPeople: () => string,
+): void {
+  const { form, columns } = wantedOf(options)
+  const chosen = columns === undefined ? reply : withFields(reply, {}, columns)
+  if (form === 'json' || form === 'yaml') terminal.out(dataText(terminal, form, chosen))
+  else if (form === 'name') terminal.out(namesText({}, chosen, columns))
+  else terminal.out(columns === undefined ? forPeople() : replyText(terminal, {}, chosen, columns))
+}
+
 /** Exactly the reply; for a person who looks at it in several lines, with escapes for what a terminal would obey. */
-export const jsonText = (terminal: Terminal, reply: unknown): string =>
-  terminal.isTty ? `${printableLines(JSON.stringify(reply, undefined, 2))}\n` : `${JSON.stringify(reply)}\n`
+function dataText(terminal: Terminal, form: 'json' | 'yaml', reply: unknown): string {
+  if (form === 'yaml') {
+    const text = yaml().stringify(reply)
+    return terminal.isTty ? printableLines(text) : text
+  }
+  return terminal.isTty
+    ? `${printableLines(JSON.stringify(reply, undefined, 2))}\n`
+    : `${JSON.stringify(reply)}\n`
+}
+
+/** By what each row is called, a line each: its first column. */
+function namesText(schema: JsonSchema, reply: unknown, columns: readonly string[] | undefined): string {
+  if (isRow(reply)) {
+    const lists = Object.entries(reply).filter(([, value]) => isRows(value))
+    const [list] = lists
+    const own = Object.entries(reply).find(([, value]) => !isRow(value) && !Array.isArray(value))
+    if (list !== undefined && (own === undefined || own[0] !== Object.keys(reply)[0]))
+      return namesText(fieldSchema(schema, list[0]) ?? {}, list[1], columns)
+    return own === undefined ? '' : `${printableLines(String(own[1]))}\n`
+  }
+  if (!Array.isArray(reply)) return `${printableLines(String(reply))}\n`
+  return reply
+    .map((row: unknown) => {
+      const known = isRow(row) ? Object.keys(schema.items?.properties ?? row) : []
+      const [first = known[0] ?? ''] = columns?.filter((column) => known.includes(column)) ?? []
+      return `${printable(String(isRow(row) ? row[first] : row))}\n`
+    })
+    .join('')
+}
+
+/** What is known of the fields that were asked for. */
+function schemaOf(schema: JsonSchema, names: readonly string[]): JsonSchema {
+  const of = (outer: JsonSchema): JsonSchema => ({
+    properties: Object.fromEntries(names.map((name) => [name, fieldSchema(outer, name) ?? {}])),
+  })
+  return schema.items === undefined ? of(schema) : { items: of(schema.items) }
+}
 
 function replyText(
   terminal: Terminal,
@@ -71,15 +165,23 @@ function replyText(
     ([name, value]) =>
       `\n${terminal.style('bold', printable(name))}\n${replyText(terminal, schema.properties?.[name] ?? {}, value, columns)}`,
   )
-  return pairsText(terminal, pairsOf(plain, schema, '')) + tables.join('')
+  return pairsText(terminal, pairsOf(terminal, plain, schema, '')) + tables.join('')
+}
+
+/** Fields whose texts are the platform's own, and may name commands. */
+const ownTexts = ['conditions', 'detail', 'explanation', 'message']
+
+function cellText(terminal: Terminal, value: unknown, name: string, schema: JsonSchema | undefined): string {
+  const text = valueText(value, name, schema)
+  return ownTexts.includes(name) ? asTyped(terminal, text) : text
 }
 
 /** Fields in fields are shown below them, two spaces to the right. */
-function pairsOf(row: Row, schema: JsonSchema, indent: string): [string, string][] {
+function pairsOf(terminal: Terminal, row: Row, schema: JsonSchema, indent: string): [string, string][] {
   return Object.entries(row).flatMap(([name, value]): [string, string][] => {
     const field = schema.properties?.[name] ?? {}
-    if (!isRow(value)) return [[`${indent}${name}`, valueText(value, name, field)]]
-    return [[`${indent}${name}`, ''], ...pairsOf(value, field, `${indent}  `)]
+    if (!isRow(value)) return [[`${indent}${name}`, cellText(terminal, value, name, field)]]
+    return [[`${indent}${name}`, ''], ...pairsOf(terminal, value, field, `${indent}  `)]
   })
 }
 
@@ -91,14 +193,11 @@ function rowsText(
 ): string {
   const known = Object.keys(schema.properties ?? rows[0] ?? {})
   const chosen = wanted?.filter((column) => known.includes(column)) ?? []
-  const columns = chosen.length > 0 ? chosen : known
-  const cells = rows.map((row) =>
-    columns.map((column) => valueText(row[column], column, schema.properties?.[column])),
-  )
+  const cellOf = (row: Row, column: string) =>
+    cellText(terminal, row[column], column, schema.properties?.[column])
+  // A model of several kinds of things has more columns than any window.
+  const columns =
+    chosen.length > 0 ? chosen : known.filter((column) => rows.some((row) => cellOf(row, column) !== ''))
+  const cells = rows.map((row) => columns.map((column) => cellOf(row, column)))
   return tableText(terminal, columns, cells)
 }
-
-const isRow = (value: unknown): value is Row =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
-
-const isRows = (value: unknown): value is readonly Row[] => Array.isArray(value) && value.every(isRow)

@@ -35,7 +35,7 @@ export interface Shape {
 
 /** How a command is given the contract's input: fields named in `cli.args` by position, all others as flags. */
 export function shapeOf(contract: Contract): Shape {
-  const { required = [] } = jsonSchema(contract.input)
+  const required = [...(jsonSchema(contract.input).required ?? []), ...(contract.cli?.needed ?? [])]
   const secrets = secretsOf(contract)
   const fields = new Map(
     inputFields(contract).map(([name, schema]): [string, Field] => [
@@ -69,6 +69,9 @@ export const kebab = (name: string): string =>
     .replaceAll(/([a-z0-9])([A-Z])/g, '$1-$2')
     .replaceAll('_', '-')
     .toLowerCase()
+
+/** Names of fields in a text, as far as they cannot be words of English. */
+export const fieldNames = /\b[a-z]+(?:[A-Z][a-z]*)+\b/g
 
 /** A field as a person types it: `--fs-root`, or `<path>` for one by position. */
 export const typed = ({ args }: Shape, field: Field): string =>

@@ -1,5 +1,6 @@
 import { isatty } from 'node:tty'
 import { styleText } from 'node:util'
+import { type TypedCommand, typedCommand } from '../typed-command.ts'
 import { unprintable } from '../../subjects/kit/schemas.ts'
 
 type Style = Parameters<typeof styleText>[0]
@@ -10,6 +11,8 @@ export interface Terminal {
   readonly isTty: boolean
   readonly columns: number
   readonly rows: number
+  /** How commands are typed there. */
+  readonly command: TypedCommand
   out(text: string): void
   err(text: string): void
   /** The text in a style, or as it is where colours are not wanted. */
@@ -23,8 +26,13 @@ export interface Terminal {
 const defaultColumns = 100
 const defaultRows = 24
 
-/** The terminal of this process; no colours when it is none, or NO_COLOR is set. */
-export function processTerminal(env: NodeJS.ProcessEnv): Terminal {
+/** The terminal of this process, which is the program in a folder; no colours when it is none, or NO_COLOR is set. */
+export function processTerminal(
+  folder: string,
+  where: { readonly env: NodeJS.ProcessEnv; readonly cwd: string },
+): Terminal {
+  const { env } = where
+  let command: TypedCommand | undefined
   const { stdout, stderr } = process
   for (const stream of [stdout, stderr]) {
     stream.on('error', (error: NodeJS.ErrnoException) => {
@@ -45,6 +53,9 @@ export function processTerminal(env: NodeJS.ProcessEnv): Terminal {
     },
     get rows() {
       return stdout.rows ?? defaultRows
+    },
+    get command() {
+      return (command ??= typedCommand(folder, where))
     },
     out: (text) => void stdout.write(text),
     err: (text) => void stderr.write(text),

@@ -109,11 +109,11 @@ async function fetchProperties(
     if (bytes.length > maxFileBytes) throw tooLong(name, path)
     try {
       const { taken, left } = sitePropertiesIn(bytes, (key) => patterns.some((pattern) => pattern.test(key)))
-      if (left > 0) terminal.err(`${path}: ${left} properties that have no effect here are left out\n`)
+      if (left > 0) terminal.err(`${path}: ignored properties without effect: ${left}\n`)
       return Object.entries(taken)
     } catch (cause) {
       const problem = cause instanceof Error ? cause.message : String(cause)
-      throw new GantryError('INVALID_INPUT', `${name}: ${path} is no configuration of Hadoop: ${problem}`, {
+      throw new GantryError('INVALID_INPUT', `${name}: ${path} is not a Hadoop configuration: ${problem}`, {
         cause,
       })
     }
@@ -148,10 +148,7 @@ function checkJson(name: string, text: FieldText): void {
 /** The service would say that it must be an object, which is nothing that one types. */
 function requireRecord(name: string, value: unknown): void {
   if (typeof value === 'object' && !Array.isArray(value)) return
-  throw new GantryError(
-    'INVALID_INPUT',
-    `${name} must be key=value, given once for each key, or a JSON object`,
-  )
+  throw new GantryError('INVALID_INPUT', `${name} must be key=value (once per key) or a JSON object`)
 }
 
 /** Without the line break that editors and `echo` put at the end. */
@@ -163,4 +160,4 @@ function contentOf(name: string, where: string, text: string): string {
 }
 
 const tooLong = (name: string, where: string): GantryError =>
-  new GantryError('INVALID_INPUT', `${name}: ${where} is longer than ${maxFileBytes} bytes`)
+  new GantryError('INVALID_INPUT', `${name}: ${where} is larger than ${maxFileBytes} bytes`)

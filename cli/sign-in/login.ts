@@ -7,7 +7,7 @@ import { httpServers, loopback } from '../../subjects/kit/names.ts'
 import { signIn } from '../../subjects/access/sign-in.ts'
 import { type Context, type Globals, withSession } from '../context.ts'
 import { listenForCallback } from './loopback-callback.ts'
-import { jsonText } from '../output/present.ts'
+import { presentOwn } from '../output/present.ts'
 import { callPublic } from '../commands/public-call.ts'
 import { printable, type Terminal } from '../output/terminal.ts'
 import { findToken } from './token.ts'
@@ -37,10 +37,11 @@ export async function login(
   const { token: _secret, ...shown } = session
   const { name, subject, roles } = session.user
   const who = `${printable(name ?? subject)} (${roles.length === 0 ? 'no roles' : roles.join(', ')})`
-  terminal.out(
-    globals.json
-      ? jsonText(terminal, shown)
-      : `Signed in as ${who} until ${session.expires}; the session is in ${path}.\n`,
+  presentOwn(
+    terminal,
+    globals,
+    shown,
+    () => `Signed in as ${who} until ${session.expires}; the session is in ${path}.\n`,
   )
 }
 
@@ -79,7 +80,7 @@ export async function logout(context: Context, globals: Globals): Promise<void> 
   const { terminal, env } = context
   const path = userSessionPath(env)
   if (path === undefined || !existsSync(path)) {
-    terminal.err('Nobody is signed in here.\n')
+    terminal.err('Not signed in.\n')
     return
   }
   try {
@@ -90,7 +91,7 @@ export async function logout(context: Context, globals: Globals): Promise<void> 
       terminal.err(`To sign out at the identity provider as well:\n  ${printable(endSessionUrl)}\n`)
   } catch (error) {
     if (!isGantryError(error, 'UNAUTHENTICATED')) throw error
-    terminal.out('Signed out; the session was over already.\n')
+    terminal.out('Signed out; the session had already ended.\n')
   } finally {
     removeUserSession(path)
   }
@@ -110,7 +111,7 @@ function requireUrl(text: string): string {
   if (url !== null && /^https?:$/.test(url.protocol)) return url.origin
   throw new GantryError(
     'INVALID_INPUT',
-    `${text} is no address of a platform, such as https://gantry.example`,
+    `${text} is not the address of a platform: use an address such as https://gantry.example`,
   )
 }
 
@@ -120,7 +121,7 @@ async function beforeEnd<T>(result: Promise<T>, endMs: number): Promise<T> {
   return Promise.race([result, promise]).finally(() => clearTimeout(timer))
 }
 
-const nobodyCame = () => new GantryError('TIMEOUT', 'nobody has signed in in time; begin again')
+const nobodyCame = () => new GantryError('TIMEOUT', 'the sign-in has timed out: run the command again')
 
 /** How systems open an address; where there is no browser, the printed one has to do. */
 const openers: Partial<Record<NodeJS.Platform, [string, ...string[]]>> = {

@@ -19,7 +19,9 @@ export async function listenForCallback(): Promise<LoopbackCallback> {
     const { pathname, search, searchParams } = new URL(request.url ?? '/', redirectUri)
     const state = searchParams.get('state')
     const isIt = pathname === loopbackCallbackPath && state !== null && state === expected
-    const text = isIt ? 'Go on in the terminal; this page can be closed.' : 'Nobody waits for this.'
+    const text = isIt
+      ? 'Continue in the terminal. You can close this page.'
+      : 'No sign-in is waiting for this page.'
     response.writeHead(isIt ? 200 : 404, {
       'content-type': 'text/html; charset=utf-8',
       'content-security-policy': plainPagePolicy,

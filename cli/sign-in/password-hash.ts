@@ -12,8 +12,9 @@ const maxPasswordBytes = 72
  */
 export async function passwordHash(text: string): Promise<string> {
   const password = text.replace(/\r?\n$/, '')
-  if (password === '') throw new GantryError('INVALID_INPUT', 'stdin has no password')
-  if (/[\r\n]/.test(password)) throw new GantryError('INVALID_INPUT', 'stdin has more than one line')
+  if (password === '') throw new GantryError('INVALID_INPUT', 'stdin is empty: enter a password on one line')
+  if (/[\r\n]/.test(password))
+    throw new GantryError('INVALID_INPUT', 'stdin has more than one line: enter only the password')
   if (truncates(password)) {
     throw new GantryError('INVALID_INPUT', `the password is longer than ${maxPasswordBytes} bytes`)
   }

@@ -5,6 +5,7 @@ import { callEndpoint } from '../../broker/rpc/endpoint-call.ts'
 import { parseToken } from '../../broker/identity/token.ts'
 import type { Contract, Input, Output } from '../../subjects/kit/contract.ts'
 import { GantryError } from '../../subjects/kit/errors.ts'
+import { product } from '../../subjects/kit/names.ts'
 import { isUnreachable } from '../exit-codes.ts'
 import type { FoundToken } from './token.ts'
 
@@ -65,13 +66,13 @@ async function connect(url: string, token: string, source: string): Promise<Nats
     if (known.code === 'UNAUTHENTICATED') {
       throw new GantryError(
         'UNAUTHENTICATED',
-        `${url} refuses the token of ${source}: it was revoked, has expired, or belongs to another platform`,
+        `${url} rejected the token from ${source}: it is revoked or expired, or belongs to another platform`,
         { cause: error },
       )
     }
     throw new GantryError(
       'UNAVAILABLE',
-      `nobody answers at ${url}: start the platform with "npm start", or name another with --server`,
+      `${url} does not respond: start the platform with "${product} up", or set another address with --server`,
       { cause: error },
     )
   }

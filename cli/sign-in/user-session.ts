@@ -23,7 +23,11 @@ export function writeUserSession(
   { token, refreshAfter }: { token: string; refreshAfter?: string | undefined },
 ): string {
   const path = userSessionPath(env)
-  if (path === undefined) throw new GantryError('INVALID_INPUT', 'HOME is not set, where the session is kept')
+  if (path === undefined)
+    throw new GantryError(
+      'INVALID_INPUT',
+      'the session cannot be stored because HOME is not set: set HOME, or use GANTRY_TOKEN',
+    )
   try {
     mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
     writeSecretFile(path, `${token}\n`)

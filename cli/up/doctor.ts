@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { isGantryError } from '../../subjects/kit/errors.ts'
 import { type Capabilities, type Key, keys } from '../../subjects/access/keys.ts'
@@ -5,9 +6,11 @@ import { files, product } from '../../subjects/kit/names.ts'
 import { type Context, type Globals, withSession } from '../context.ts'
 import { keyIdOf } from '../../broker/identity/token.ts'
 import { exitCodeOf, exitCodes } from '../exit-codes.ts'
-import { jsonText } from '../output/present.ts'
-import { pairsText } from '../output/table.ts'
+import { presentOwn } from '../output/present.ts'
+import { pairsText, tableText } from '../output/table.ts'
 import type { Session } from '../sign-in/session.ts'
+import { asTyped } from '../typed-command.ts'
+import { type Check, hostChecks, platformChecks } from './checks.ts'
 import { findToken, type FoundToken, homeFolder } from '../sign-in/token.ts'
 
 interface Finding {
@@ -19,25 +22,15 @@ interface Finding {
   readonly may?: Capabilities
 }
 
-/** `gantry doctor`: whether the token in use opens the platform, and why not. Resolves to the exit code. */
+const signs = { ok: 'ok', warn: 'look', fail: 'wrong' } as const
+
+/**
+ * `gantry doctor`: whether the token in use opens the platform, and why not; what else is wrong with the platform and, where
+ * its configuration is here, with this host. Resolves to the exit code.
+ */
 export async function doctor(context: Context, globals: Globals): Promise<number> {
-  const { terminal, env, cwd } = context
-  const found = findToken({ env, cwd, tokenFile: globals.tokenFile })
-  const about = { source: found.source, platform: globals.server ?? found.location.nats }
-  let finding: Finding
-  let status: number = exitCodes.ok.status
-  try {
-    const key = await withSession(context, globals, (session) => session.call(keys.self, {}))
-    finding = { ...about, ...rightToken(key) }
-  } catch (error) {
-    // A key that may not ask for itself is let in nevertheless.
-    if (isGantryError(error, 'DENIED')) {
-      finding = { ...about, ...(await narrowToken(context, globals, found)) }
-    } else {
-      status = exitCodeOf(error)
-      finding = { ...about, valid: false, explanation: await reasonOf(context, globals, found, error) }
-    }
-  }
+  const { terminal, env } = context
+  const { finding, status, isUp, checks: others } = await examined(context, globals)
   const { source, platform, valid, explanation, may } = finding
   const rows: (readonly [string, string])[] = [
     ['token', source],
@@ -51,8 +44,98 @@ export async function doctor(context: Context, globals: Globals): Promise<number
           ['may subscribe', rulesText(may.sub)],
         ] as const)),
   ]
-  terminal.out(globals.json ? jsonText(terminal, finding) : pairsText(terminal, rows))
-  return status
+  const checks = [...(await hostChecks(homeFolder(context), env, isUp)), ...others]
+  presentOwn(terminal, globals, { ...finding, checks }, () => {
+    const lines = checks.map(({ check, result, detail, fix = '' }) => [
+      signs[result],
+      check,
+      asTyped(terminal, detail),
+      asTyped(terminal, fix),
+    ])
+    return `${pairsText(
+      terminal,
+      rows.map(([name, text]) => [name, asTyped(terminal, text)]),
+    )}\n${tableText(terminal, ['result', 'check', 'detail', 'fix'], lines)}`
+  })
+  const isWrong = checks.some(({ result }) => result === 'fail')
+  return status === exitCodes.ok.status && isWrong ? exitCodes.failed.status : status
+}
+
+/** What the platform says of the token, and of itself. */
+interface Examined {
+  readonly finding: Finding
+  /** Exit code, unless something else is wrong too. */
+  readonly status: number
+  /** Whether the platform answers. */
+  readonly isUp: boolean
+  readonly checks: readonly Check[]
+}
+
+async function examined(context: Context, globals: Globals): Promise<Examined> {
+  let found: FoundToken
+  try {
+    found = findToken({ ...context, tokenFile: globals.tokenFile })
+  } catch (error) {
+    if (!isGantryError(error, 'UNAUTHENTICATED')) throw error
+    return withoutToken(context, globals, error.message)
+  }
+  const about = { source: found.source, platform: globals.server ?? found.location.nats }
+  const checks: Check[] = []
+  try {
+    const key = await withSession(context, globals, async (session) => {
+      checks.push(...(await platformChecks(session)))
+      return session.call(keys.self, {})
+    })
+    return { finding: { ...about, ...rightToken(key) }, status: exitCodes.ok.status, isUp: true, checks }
+  } catch (error) {
+    // A key that may not ask for itself is let in nevertheless.
+    if (isGantryError(error, 'DENIED')) {
+      const finding = { ...about, ...(await narrowToken(context, globals, found)) }
+      return { finding, status: exitCodes.ok.status, isUp: true, checks }
+    }
+    const status = exitCodeOf(error)
+    const explanation = await reasonOf(context, globals, found, error)
+    const isUp = status !== exitCodes.unreachable.status
+    checks.unshift(failed(isUp ? 'token' : 'platform', explanation))
+    return { finding: { ...about, valid: false, explanation }, status, isUp, checks }
+  }
+}
+
+/** What failed, of an error that says its reason first and then its fix. */
+function failed(check: string, text: string): Check {
+  const [detail = text, ...fix] = text.split(/(?<=[;.]) |(?<=respond): /)
+  return { check, result: 'fail', detail: detail.replace(/[;.]$/, ''), fix: fix.join(' ') }
+}
+
+/** Where no token can be used, the local operator may ask the platform, where there is one. */
+async function withoutToken(context: Context, globals: Globals, reason: string): Promise<Examined> {
+  const token = failed('token', reason)
+  const finding = { valid: false, source: 'none', platform: globals.server ?? 'unknown', explanation: reason }
+  const of = (isUp: boolean, checks: readonly Check[]) => ({
+    finding,
+    status: exitCodes.denied.status,
+    isUp,
+    checks: [token, ...checks],
+  })
+  try {
+    return of(true, await asOperator(context, globals, platformChecks))
+  } catch {
+    return of(await isRunning(homeFolder(context)), [])
+  }
+}
+
+/** Whether the platform of a configuration folder runs, whoever may call it. */
+async function isRunning(home: string): Promise<boolean> {
+  if (!existsSync(join(home, files.config))) return false
+  try {
+    const { connectToRunning } = await import('./running.ts')
+    const connection = await connectToRunning(home, 'doctor')
+    await connection?.close()
+    return connection !== undefined
+  } catch {
+    // Why is among the checks of the configuration.
+    return false
+  }
 }
 
 const rulesText = ({ allow }: Capabilities['pub']): string =>
@@ -60,7 +143,7 @@ const rulesText = ({ allow }: Capabilities['pub']): string =>
 
 function rightToken({ id, name, expires, capabilities: may }: Key) {
   const end = expires === undefined ? 'it does not expire' : `it expires at ${expires}`
-  return { valid: true, explanation: `the token of key ${id} (${name}); ${end}`, may }
+  return { valid: true, explanation: `the token belongs to key ${id} (${name}); ${end}`, may }
 }
 
 /** The local operator may look at the key, where there is one. */
@@ -71,7 +154,7 @@ async function narrowToken(context: Context, globals: Globals, { token }: FoundT
   } catch {
     return {
       valid: true,
-      explanation: `the token is right; key ${id} may not ask what it may do: its owner sees it with ${product} keys get ${id}; if it is the operator key of this host, make it an administrator again with ${product} credential recover`,
+      explanation: `the token is valid, but key ${id} may not read its own permissions: its owner can run "${product} keys get ${id}"; for the operator key of this host, run "${product} credential recover"`,
     }
   }
 }
@@ -86,10 +169,10 @@ async function reasonOf(
   const message = error instanceof Error ? error.message : String(error)
   if (!isGantryError(error, 'UNAUTHENTICATED')) return message
   try {
-    const examined = await asOperator(context, globals, (session) => session.call(keys.examine, { token }))
-    return examined.explanation
+    const told = await asOperator(context, globals, (session) => session.call(keys.examine, { token }))
+    return told.explanation
   } catch {
-    return `${message}; an administrator of that platform learns why: ${product} keys examine --token -`
+    return `${message}; an administrator of that platform can find the cause with "${product} keys examine --token -"`
   }
 }
 

@@ -6,12 +6,15 @@ import {
   homeVariable,
   type HttpServerName,
   httpServers,
-  product,
   title,
 } from '../../subjects/kit/names.ts'
 import type { Platform } from '../assembly/platform.ts'
 import { pairsText } from '../output/table.ts'
 import type { Terminal } from '../output/terminal.ts'
+import { composeVariable } from '../typed-command.ts'
+
+/** Of what `gantry up` prints when everything is there. */
+export const lastLine = 'Press Ctrl-C to stop.'
 
 export interface ReadyOptions {
   readonly home: string
@@ -26,7 +29,7 @@ export function readyText(
   { httpUrls, tcpUrl, websocketUrl, signInUrl, developmentPasswords }: Platform,
   { home, env, seconds }: ReadyOptions,
 ): string {
-  const gantry = commandText(env)
+  const gantry = commandText(terminal, env)
   const servers = (Object.keys(httpServers) as HttpServerName[]).map((name): [string, string] => [
     `  ${httpServers[name].title}`,
     `${httpUrls[name]}${httpServers[name].docsPath}`,
@@ -36,11 +39,11 @@ export function readyText(
     pairsText(terminal, [...servers, ['  NATS, WebSocket', `${tcpUrl}, ${websocketUrl}`], ['  Data', home]]),
     '\n',
     ...signInLines(terminal, signInUrl, developmentPasswords),
-    `Programs use the token in ${join(home, files.credentials)}; the command line finds it there.\n`,
+    `The API token for programs and the command line is in ${join(home, files.credentials)}.\n`,
     'Try in another terminal:\n',
     `  curl -H "Authorization: Bearer $(${gantry} credential token)" ${httpUrls.platform}/api/v1/apikey\n`,
     `  ${gantry} filesystems create-local here --role source --fs-root /usr/share\n`,
-    'Ctrl-C stops it.\n',
+    `${lastLine}\n`,
   ].join('')
 }
 
@@ -50,17 +53,21 @@ function signInLines(
   passwords: Platform['developmentPasswords'],
 ): string[] {
   if (url === undefined) return []
-  if (passwords === undefined) return [`People sign in at ${url}.\n`]
+  if (passwords === undefined) return [`Sign in at ${url}.\n`]
   const rows = Object.entries(passwords).map(([name, password]): [string, string] => [`  ${name}`, password])
-  return [
-    `People sign in at ${url}; the passwords for development are shown this once:\n`,
-    pairsText(terminal, rows),
-  ]
+  return [`Sign in at ${url}. The development passwords are shown only once:\n`, pairsText(terminal, rows)]
 }
 
-/** How the command is typed here: through npx in a clone, and with the folder when that is not the default. */
-function commandText(env: NodeJS.ProcessEnv): string {
-  const command = env['npm_command'] === undefined ? product : `npx ${product}`
+/** How a start with these flags is typed here. */
+export const startText = (terminal: Terminal, env: NodeJS.ProcessEnv, flags: readonly string[]): string =>
+  `${env['npm_command'] === 'start' ? `${homeText(env)}npm start --` : `${commandText(terminal, env)} up`} ${flags.join(' ')}`
+
+/** How the command is typed here, with the folder when that is not the default. */
+const commandText = ({ command }: Terminal, env: NodeJS.ProcessEnv): string =>
+  `${homeText(env)}${command.here}`
+
+/** What stands before a command for a folder that is not the default, unless the container has the variable too. */
+function homeText(env: NodeJS.ProcessEnv): string {
   const home = env[homeVariable]
-  return !home || relative(defaultHome, home) === '' ? command : `${homeVariable}=${home} ${command}`
+  return !home || env[composeVariable] || relative(defaultHome, home) === '' ? '' : `${homeVariable}=${home} `
 }

@@ -1,4 +1,9 @@
 import { ConfigError } from '../../config/config-error.ts'
+import { problemOfFile } from '../../config/file-problem.ts'
+import { givenPorts, PortsError } from '../../config/ports.ts'
+import { flagOf, offsetKey, type PortKey, portKeys } from '../../config/port-settings.ts'
+import { reachOf } from '../../config/reach.ts'
+import type { Log } from '../../broker/common/log.ts'
 import { defaultLeaseMs } from '../../broker/lease/lease.ts'
 import { findNatsServer } from '../../broker/server/nats-server.ts'
 import { isGantryError } from '../../subjects/kit/errors.ts'
@@ -10,10 +15,17 @@ import { createLog } from '../log.ts'
 import { startPlatform } from '../assembly/platform.ts'
 import { stopSignals } from '../signals.ts'
 import { homeFolder } from '../sign-in/token.ts'
-import { readyText } from './text.ts'
+import { buildUi } from '../../ui/build/build.ts'
+import { readyText, startText } from './text.ts'
+
+export interface UpOptions {
+  readonly logLevel: string
+  /** As they are typed. */
+  readonly ports: Readonly<Partial<Record<PortKey, string>>>
+}
 
 /** `gantry up`: runs the platform until Ctrl-C. Resolves to the exit code; throws what nobody expected. */
-export async function up(context: Context, { logLevel }: { logLevel: string }): Promise<number> {
+export async function up(context: Context, { logLevel, ports }: UpOptions): Promise<number> {
   const { terminal, env } = context
   const home = homeFolder(context)
   const signals = stopSignals(() => process.exit(exitCodes.interrupted.status))
@@ -21,37 +33,58 @@ export async function up(context: Context, { logLevel }: { logLevel: string }): 
   let stopping = false
   void signals.first.then(() => {
     stopping = true
-    terminal.out('\nStopping in order; Ctrl-C again ends at once.\n')
+    terminal.out('\nStopping gracefully; press Ctrl-C again to stop immediately.\n')
   })
   try {
+    const given = givenPorts(ports, env)
+    const reach = reachOf(env)
     requireHome(home)
     const { path: natsServer } = await findNatsServer({ log, env })
+    const uiFolder = await interfaceFolder(log)
     if (stopping) return exitCodes.ok.status
     const platform = await startPlatform({
       home,
       natsServer,
+      ports: given,
+      reach,
+      ...(uiFolder !== undefined && { uiFolder }),
       leaseMs: leaseMsOf(env),
       // An orderly stop would write: work in progress is left as after a kill.
       onLeaseLost: (reason) => {
         terminal.err(
-          `${terminal.errStyle('red', 'error:')} Gantry has ended, as its lease on the store is over: ${reason}. Start it again.\n`,
+          `${terminal.errStyle('red', 'error:')} Gantry has stopped because its lease on the store ended: ${reason}. Start it again.\n`,
         )
         process.exit(exitCodes.failed.status)
       },
       log,
     })
-    if (!stopping) terminal.out(readyText(terminal, platform, { home, env, seconds: process.uptime() }))
+    if (!stopping) {
+      terminal.out(readyText(terminal, platform, { home, env, seconds: process.uptime() }))
+      platform.markPasswordsSeen()
+    }
     await signals.first
     await platform.stop()
     terminal.out('Stopped.\n')
     return exitCodes.ok.status
   } catch (error) {
-    const line = configurationLine(error)
-    if (line === undefined) throw error
-    terminal.err(`${terminal.errStyle('red', 'error:')} ${line}\n`)
+    const text = configurationText(error)
+    if (text === undefined) throw error
+    terminal.err(`${terminal.errStyle('red', 'error:')} ${text}\n`)
+    if (error instanceof PortsError && error.freeOffset !== undefined)
+      terminal.err(`Start on free ports: ${startText(terminal, env, movedFlags(ports, error.freeOffset))}\n`)
     return exitCodes.failed.status
   } finally {
     signals.dispose()
+  }
+}
+
+/** The folder of the web interface; undefined where it cannot be built, as by who may not write to the program's folder. */
+async function interfaceFolder(log: Log): Promise<string | undefined> {
+  try {
+    return await buildUi((text) => log.info({}, text))
+  } catch (err) {
+    log.warn({ err }, 'The web interface cannot be built; Gantry starts without it.')
+    return undefined
   }
 }
 
@@ -71,10 +104,21 @@ const minLeaseSeconds = 2
 /** Whoever restarts on another host waits for so long. */
 const maxLeaseSeconds = 600
 
-/** The one line that says what to mend, for faults of the configuration and the machine; undefined for our own. */
-function configurationLine(error: unknown): string | undefined {
+/** The flags of ports as they are typed, with another offset. */
+const movedFlags = (given: UpOptions['ports'], offset: number): string[] =>
+  portKeys.flatMap((key) => {
+    const value = key === offsetKey ? String(offset) : given[key]
+    return value === undefined ? [] : [flagOf(key), value]
+  })
+
+/** What is to be mended, a line for each, for faults of the configuration and the machine; undefined for our own. */
+function configurationText(error: unknown): string | undefined {
+  if (error instanceof ConfigError && error.problems.length > 1)
+    return [
+      `${error.problems.length} settings cannot be used:`,
+      ...error.problems.map((problem) => `  ${oneLine(problem)}`),
+    ].join('\n')
   if (error instanceof ConfigError || isGantryError(error, 'INVALID_INPUT')) return oneLine(error.message)
-  const { code, path, syscall } = error as NodeJS.ErrnoException
-  if (path === undefined || syscall === undefined) return undefined
-  return oneLine(`${path} cannot be used (${syscall}: ${code}): is it yours, and is there space on its disk?`)
+  const problem = problemOfFile(error)
+  return problem === undefined ? undefined : oneLine(problem)
 }

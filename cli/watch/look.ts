@@ -7,8 +7,8 @@ import type { Info } from './rate.ts'
 /** Of these nothing more is to be expected unless somebody asks for it. */
 export const ended: readonly MigrationState[] = ['NONSCHEDULED', 'STOPPED', 'COMPLETED']
 
-/** Which migrations are watched. */
-interface Watched {
+/** Which migrations of files are watched. */
+interface Named {
   /** How far each is, those included that ended since the last look. @throws GantryError */
   look(session: Pick<Session, 'call'>): Promise<Info[]>
   has(migrationId: string): boolean
@@ -17,7 +17,7 @@ interface Watched {
 }
 
 /** One, whatever its state. */
-export class OneNamed implements Watched {
+export class OneNamed implements Named {
   readonly #migrationId: string
 
   constructor(migrationId: string) {
@@ -38,7 +38,7 @@ export class OneNamed implements Watched {
 }
 
 /** All that run, wait for their turn, or for their next scan: whoever is in such a state at a look. */
-export class AllStarted implements Watched {
+export class AllStarted implements Named {
   /** Those whose end was not seen yet. */
   readonly #going = new Set<string>()
 

@@ -15,6 +15,12 @@ export interface Rate {
 
 interface Sample {
   readonly atMs: number
+  /** What needs no more work, and what of it was copied. */
+  readonly settled: Amount
+  readonly copied: Amount
+}
+
+interface Amount {
   readonly files: number
   readonly bytes: number
 }
@@ -40,13 +46,20 @@ export class RateMeter {
 
   /** Takes what is known at a moment, in milliseconds of any clock that does not jump. */
   add(info: Info, atMs: number): Rate {
-    const sample = { atMs, files: settledFiles(info), bytes: info.progress.migratedBytes }
+    const { filesMigrated, migratedBytes, totalMigratedBytes } = info.progress
+    const sample: Sample = {
+      atMs,
+      settled: { files: settledFiles(info), bytes: migratedBytes },
+      copied: { files: filesMigrated, bytes: totalMigratedBytes },
+    }
     this.#samples = [...this.#samples.filter((one) => one.atMs > atMs - windowMs), sample]
     const first = this.#samples[0]!
     const seconds = (atMs - first.atMs) / 1000
     const perSecond = (now: number, before: number) => (seconds > 0 ? Math.max(0, now - before) / seconds : 0)
-    const filesPerSecond = perSecond(sample.files, first.files)
-    const bytesPerSecond = perSecond(sample.bytes, first.bytes)
+    // Of one that follows its source, what a comparison finds to be the same already is no work.
+    const what = isFollowing(info) ? 'copied' : 'settled'
+    const filesPerSecond = perSecond(sample[what].files, first[what].files)
+    const bytesPerSecond = perSecond(sample[what].bytes, first[what].bytes)
     return { filesPerSecond, bytesPerSecond, etaSeconds: etaSeconds(info, filesPerSecond, bytesPerSecond) }
   }
 }

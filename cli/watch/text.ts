@@ -2,8 +2,10 @@ import type { ConditionReason } from '../../subjects/migrations/model/condition-
 import type { Payload } from '../../subjects/kit/contract.ts'
 import type { migrationEvents } from '../../subjects/migrations/events.ts'
 import { product } from '../../subjects/kit/names.ts'
+import { shellArgument, shellWord } from '../../subjects/kit/shell-word.ts'
 import { vanishedText } from '../../subjects/migrations/model/vanished.ts'
-import { countText, durationText, sizeText } from '../output/format.ts'
+import { rateText, sizeText } from '../../subjects/kit/binary-size.ts'
+import { countText, durationText } from '../output/format.ts'
 import { printable } from '../output/terminal.ts'
 import { type Info, isFollowing, type Rate, settledFiles } from './rate.ts'
 
@@ -13,7 +15,7 @@ const maxBar = 30
 
 /** A platform that is started again is back within seconds; after this it is not coming. */
 export const patienceMs = 60_000
-export const awayText = `The platform does not answer; trying again for ${patienceMs / 1_000} s.`
+export const awayText = `The platform does not respond; retrying for ${patienceMs / 1_000} s.`
 
 /**
  * One line that fits in a terminal: bar, percent, files, bytes, rates, time left, failures; of one that follows its source,
@@ -33,8 +35,7 @@ export const plainLine = (info: Info, rate: Rate): string =>
   [printable(info.id), info.state, ...partsOf(info, rate), ...conditionTexts(info)].join('  ')
 
 /** What is in the way of a migration, a line for each. */
-export const conditionLines = (info: Info, columns: number): string[] =>
-  conditionTexts(info).map((text) => `  ${text}`.slice(0, columns))
+export const conditionLines = (info: Info): string[] => conditionTexts(info).map((text) => `  ${text}`)
 
 export type FailuresTold = Payload<(typeof migrationEvents)['failures-changed']>
 
@@ -42,7 +43,7 @@ export type FailuresTold = Payload<(typeof migrationEvents)['failures-changed']>
 export function failuresLine({ added, failedPaths }: FailuresTold): string {
   const paths = failedPaths.map(({ path, failureClass }) => `${printable(path)} (${failureClass})`)
   const more = added > paths.length ? [`${countText(added - paths.length)} more`] : []
-  return `did not arrive: ${[...paths, ...more].join(', ')}`
+  return `failed: ${[...paths, ...more].join(', ')}`
 }
 
 /** Conditions that the state or the figures of a migration tell already. */
@@ -70,7 +71,7 @@ function partsOf(info: Info, { filesPerSecond, bytesPerSecond, etaSeconds }: Rat
           `${countText(settledFiles(info))} of ${countText(filesScanned)} files`,
           `${sizeText(migratedBytes)} of ${sizeText(totalBytes)}`,
         ]),
-    ...(running ? [`${countText(filesPerSecond)} files/s`, `${sizeText(bytesPerSecond)}/s`] : []),
+    ...(running ? [`${countText(filesPerSecond)} files/s`, rateText(bytesPerSecond)] : []),
     ...(running && etaSeconds !== undefined ? [`ETA ${durationText(etaSeconds)}`] : []),
     ...(failedPaths > 0 ? [failuresText(failedPaths)] : []),
     ...lagText(info),
@@ -78,10 +79,12 @@ function partsOf(info: Info, { filesPerSecond, bytesPerSecond, etaSeconds }: Rat
   ]
 }
 
-/** How far a live migration is behind its source. */
-function lagText({ progress }: Info): string[] {
-  const { changeLagSeconds, unscheduledEvents = 0, scheduledEvents = 0 } = progress
+/** How far a live migration is behind its source; of one that does not follow it, for how long it has not. */
+function lagText({ state, progress }: Info): string[] {
+  const { changeDetection, changeLagSeconds, unscheduledEvents = 0, scheduledEvents = 0 } = progress
   if (changeLagSeconds === undefined) return []
+  if (state === 'STOPPED' || changeDetection === 'off')
+    return [`changes not followed for ${durationText(changeLagSeconds)}`]
   const changes = unscheduledEvents + scheduledEvents
   return [
     `lag ${changeLagSeconds.toFixed(1)} s, ${countText(changes)} ${changes === 1 ? 'change' : 'changes'}`,
@@ -104,12 +107,12 @@ function stateText(info: Info): string[] {
       // Between two tries it does not; why is among the conditions.
       return conditions.some(({ reason }) => reason === 'CANNOT_GO_ON' || reason === 'SOURCE_CHANGED')
         ? []
-        : ['follows changes']
+        : ['following changes']
     case 'SCHEDULED':
     case 'RECURRENCE_SCHEDULED':
-      return ['waits for its turn']
+      return ['waiting for its turn']
     case 'WAITING_FOR_NEXT_RECURRENCE':
-      return [nextRecurrenceTime === undefined ? 'is done' : `waits until ${nextRecurrenceTime}`]
+      return [nextRecurrenceTime === undefined ? 'done' : `waiting until ${nextRecurrenceTime}`]
     case 'RUNNING':
     case 'STOPPED':
       // Of others the share says how far they are.
@@ -127,20 +130,20 @@ export function endLine(info: Info): string {
   const { failedPaths, migratedPercentage, filesMigrated, filesSkipped, totalMigratedBytes, duration } =
     progress
   const name = printable(id)
-  const command = (verb: string) => `${product} migrations ${verb} ${shellWord(id)}`
+  const command = (verb: string) => `${product} migrations ${verb} ${shellArgument(id)}`
   switch (state) {
     case 'NONSCHEDULED':
       return `${name} was not started; start it with: ${command('start')}`
     case 'STOPPED':
-      return `${name} is stopped${isFollowing(info) ? lagAfter(info) : ` at ${migratedPercentage} %`}; go on with: ${command('resume')}`
+      return `${name} is stopped${isFollowing(info) ? lagAfter(info) : ` at ${migratedPercentage} %`}; continue with: ${command('resume')}`
     case 'COMPLETED': {
-      const skipped = filesSkipped > 0 ? `, ${countText(filesSkipped)} were there already` : ''
+      const skipped = filesSkipped > 0 ? `, ${countText(filesSkipped)} already at the target` : ''
       const done = `${countText(filesMigrated)} ${filesMigrated === 1 ? 'file' : 'files'} (${sizeText(totalMigratedBytes)}) copied${skipped}, in ${durationText(duration.inSeconds)}`
       const gone = vanishedText(progress, countText)
       const again =
         gone === undefined
           ? ''
-          : `; ${gone}; what was renamed is copied with: ${command('add-pending-region')} ${printable(shellWord(info.path))}`
+          : `; ${gone}; copy renamed paths with: ${command('add-pending-region')} ${printable(shellWord(info.path))}`
       return failedPaths === 0
         ? `${name} is completed: ${done}${again}`
         : `${name} is completed with ${failuresText(failedPaths)}: ${done}; list them with: ${command('failures')}${again}`
@@ -156,7 +159,3 @@ export function endLine(info: Info): string {
 }
 
 const failuresText = (count: number) => `${countText(count)} ${count === 1 ? 'failure' : 'failures'}`
-
-/** A name or path as one word of a shell. */
-const shellWord = (name: string): string =>
-  /^[\w.:@/-]+$/.test(name) ? name : `'${name.replaceAll("'", String.raw`'\''`)}'`

@@ -1,20 +1,9 @@
+import type { Form } from '../output/form.ts'
 import { printable, type Terminal } from '../output/terminal.ts'
-import type { Info, Rate } from './rate.ts'
-import {
-  awayText,
-  conditionLines,
-  endLine,
-  failuresLine,
-  type FailuresTold,
-  liveLine,
-  plainLine,
-} from './text.ts'
-
-/** A migration that is watched, as it was seen last. */
-export interface Seen {
-  readonly info: Info
-  readonly rate: Rate
-}
+import { yaml } from '../../config/yaml.ts'
+import { asTyped } from '../typed-command.ts'
+import type { Seen } from './seen.ts'
+import { awayText, failuresLine, type FailuresTold } from './text.ts'
 
 /** How watching is shown. */
 export interface WatchView {
@@ -32,15 +21,16 @@ export interface WatchView {
 const plainIntervalMs = 5_000
 
 /** The view for whoever reads: a program, a terminal, a log. */
-export function watchView(terminal: Terminal, { json }: { json: boolean }): WatchView {
-  if (json) return jsonView(terminal)
+export function watchView(terminal: Terminal, form: Form): WatchView {
+  if (form === 'json') return dataView(terminal, (reply) => `${JSON.stringify(reply)}\n`)
+  if (form === 'yaml') return dataView(terminal, (reply) => `---\n${yaml().stringify(reply)}`)
   return terminal.isTty ? liveView(terminal) : plainView(terminal)
 }
 
-/** Each look is one line of JSON for each migration: the reply of `migrations progress`. */
-const jsonView = (terminal: Terminal): WatchView => ({
+/** Each look is one line of JSON, or one document of YAML, for each migration: what the platform answered. */
+const dataView = (terminal: Terminal, textOf: (reply: object) => string): WatchView => ({
   show: (seen) => {
-    for (const { info } of seen) terminal.out(`${JSON.stringify(info)}\n`)
+    for (const { reply } of seen) terminal.out(textOf(reply))
   },
   failed: () => undefined,
   away: () => undefined,
@@ -63,10 +53,10 @@ function liveView(terminal: Terminal): WatchView {
     show: (seen) => {
       const columns = terminal.columns - 1
       write(
-        seen.flatMap(({ info, rate }) => [
-          liveLine(info, rate, columns),
-          ...(failed.has(info.id) ? [`  ${failed.get(info.id)}`.slice(0, columns)] : []),
-          ...conditionLines(info, columns),
+        seen.flatMap(({ id, line, below }) => [
+          line(columns),
+          ...(failed.has(id) ? [`  ${failed.get(id)}`.slice(0, columns)] : []),
+          ...below.map((text) => asTyped(terminal, text).slice(0, columns)),
         ]),
       )
     },
@@ -76,15 +66,15 @@ function liveView(terminal: Terminal): WatchView {
     },
     away: () => write([awayText]),
     end: (seen) => {
-      for (const { info } of seen) failed.delete(info.id)
-      terminal.out(endLines(seen))
+      for (const { id } of seen) failed.delete(id)
+      terminal.out(asTyped(terminal, endLines(seen)))
       // These stay; what is shown from now on is below them.
       height = 0
     },
   }
 }
 
-const endLines = (seen: readonly Seen[]): string => seen.map(({ info }) => `${endLine(info)}\n`).join('')
+const endLines = (seen: readonly Seen[]): string => seen.map(({ end }) => `${end}\n`).join('')
 
 /** A line now and then. */
 function plainView(terminal: Terminal): WatchView {
@@ -93,13 +83,12 @@ function plainView(terminal: Terminal): WatchView {
   return {
     show: (seen) => {
       isAway = false
-      for (const { info, rate } of seen) {
-        const last = told.get(info.id)
+      for (const { id, said, plain } of seen) {
+        const last = told.get(id)
         const now = performance.now()
-        const said = [info.state, ...info.conditions.map(({ reason }) => reason)].join()
         if (last?.said === said && now - last.atMs < plainIntervalMs) continue
-        told.set(info.id, { said, atMs: now })
-        terminal.out(`${plainLine(info, rate)}\n`)
+        told.set(id, { said, atMs: now })
+        terminal.out(`${asTyped(terminal, plain)}\n`)
       }
     },
     failed: (change) => {
@@ -109,6 +98,6 @@ function plainView(terminal: Terminal): WatchView {
       if (!isAway) terminal.err(`${awayText}\n`)
       isAway = true
     },
-    end: (seen) => terminal.out(endLines(seen)),
+    end: (seen) => terminal.out(asTyped(terminal, endLines(seen))),
   }
 }

@@ -1,45 +1,43 @@
-import type { Payload } from '../../subjects/kit/contract.ts'
 import { type GantryError, isGantryError } from '../../subjects/kit/errors.ts'
-import { migrationEvents } from '../../subjects/migrations/events.ts'
-import { eventSubject } from '../../subjects/kit/names.ts'
 import type { Context, Globals } from '../context.ts'
 import { exitCodes, isUnreachable } from '../exit-codes.ts'
-import { AllStarted, ended, OneNamed } from './look.ts'
-import { type Info, RateMeter } from './rate.ts'
+import { wantedOf } from '../output/form.ts'
+import type { Session } from '../sign-in/session.ts'
+import type { Seen } from './seen.ts'
 import { type FailuresTold, patienceMs } from './text.ts'
-import { type Seen, watchView } from './view.ts'
+import { watchView } from './view.ts'
 
 /** Between two looks; an event is followed by a look at once. */
 const intervalMs = 1_000
 
-const subjectOf = ({ resource, event }: (typeof migrationEvents)[keyof typeof migrationEvents]) =>
-  eventSubject(resource, event, '*')
-const ofAnyKind = eventSubject(migrationEvents.started.resource, '*', '*')
-const failuresChanged = subjectOf(migrationEvents['failures-changed'])
-const begun = subjectOf(migrationEvents.started)
-type Begun = Payload<typeof migrationEvents.started>
+/** What is watched: one migration, or all of a sort that are started, also later. */
+export interface Watched {
+  /**
+   * @param wake there is something to look at
+   * @param failed the list of what did not arrive has changed
+   */
+  listen(session: Session, wake: () => void, failed: (told: FailuresTold) => void): void
+  /** How far each is, those included that ended since the last look. @throws GantryError */
+  look(session: Session): Promise<Seen[]>
+}
 
 /**
- * `gantry watch`: shows the progress of one migration, or of all that are started, also later, until each has ended; live
- * and recurring ones never do. A restart of the platform in between is waited for. Resolves to the exit code.
+ * `gantry watch`: shows the progress of migrations until each has ended; live and recurring ones never do. A restart of the
+ * platform in between is waited for. Resolves to the exit code.
  */
-export async function watch(context: Context, globals: Globals, migrationId?: string): Promise<number> {
+export async function watch(context: Context, globals: Globals, watched: Watched): Promise<number> {
   const { terminal } = context
-  const view = watchView(terminal, { json: globals.json === true })
-  const meters = new Map<string, RateMeter>()
-  const watched = migrationId === undefined ? new AllStarted() : new OneNamed(migrationId)
+  const view = watchView(terminal, wantedOf(globals).form)
   /** What was seen last of those that have ended, by name. */
   const over = new Map<string, Seen>()
   let wake = (): void => undefined
   const open = async () => {
     const session = await context.connect(globals)
-    // Nobody but the platform publishes these.
-    session.listen(ofAnyKind, () => wake())
-    session.listen(begun, (payload) => watched.begun((payload as Begun).migrationId))
-    session.listen(failuresChanged, (payload) => {
-      const told = payload as FailuresTold
-      if (watched.has(told.migrationId)) view.failed(told)
-    })
+    watched.listen(
+      session,
+      () => wake(),
+      (told) => view.failed(told),
+    )
     return session
   }
   let session = await open()
@@ -49,11 +47,11 @@ export async function watch(context: Context, globals: Globals, migrationId?: st
       const woken = new Promise<void>((resolve) => (wake = resolve))
       try {
         if (session.isClosed()) session = await open()
-        const seen = (await watched.look(session)).map((info) => measured(meters, info))
+        const seen = await watched.look(session)
         awaySince = undefined
-        const [ending, going] = split(seen, ({ info }) => ended.includes(info.state))
-        for (const one of ending) over.set(one.info.id, one)
-        for (const { info } of going) over.delete(info.id)
+        const [ending, going] = split(seen, ({ isOver }) => isOver)
+        for (const one of ending) over.set(one.id, one)
+        for (const { id } of going) over.delete(id)
         if (ending.length > 0) {
           view.show(ending)
           view.end(ending)
@@ -61,7 +59,9 @@ export async function watch(context: Context, globals: Globals, migrationId?: st
         if (going.length > 0) view.show(going)
         else {
           if (over.size === 0) terminal.err('No migration is running.\n')
-          return exitCodeFor([...over.values()])
+          return [...over.values()].every(({ isDone }) => isDone)
+            ? exitCodes.ok.status
+            : exitCodes.failed.status
         }
       } catch (error) {
         awaySince ??= performance.now()
@@ -81,17 +81,6 @@ function split<T>(all: readonly T[], isFirst: (one: T) => boolean): [T[], T[]] {
   return [all.filter(isFirst), all.filter((one) => !isFirst(one))]
 }
 
-function measured(meters: Map<string, RateMeter>, info: Info): Seen {
-  const meter = meters.get(info.id) ?? new RateMeter()
-  meters.set(info.id, meter)
-  return { info, rate: meter.add(info, performance.now()) }
-}
-
 /** Nobody answers, or the broker is back and what decides about tokens is not yet. */
 const mayComeBack = (error: unknown): error is GantryError =>
   isUnreachable(error) || isGantryError(error, 'UNAUTHENTICATED')
-
-const exitCodeFor = (seen: readonly Seen[]): number =>
-  seen.every(({ info }) => info.state === 'COMPLETED' && info.progress.failedPaths === 0)
-    ? exitCodes.ok.status
-    : exitCodes.failed.status

@@ -45,6 +45,13 @@ export const byConnection =
   () =>
     connection
 
+/** What serves programs on this host. */
+interface LocalTrust {
+  readonly pool: ConnectionPool
+  readonly operatorToken: () => string
+  readonly trustsThisHost: boolean
+}
+
 /**
  * A server without access control: programs on this host act as the local operator; anybody else needs a token.
  * A web page that a person on this host looks at must not act for them, nor what a proxy passes on from elsewhere.
@@ -52,30 +59,24 @@ export const byConnection =
  */
 export const byTokenOrLocalHost =
   (
-    pool: ConnectionPool,
-    operator: () => NatsConnection | Promise<NatsConnection>,
+    { pool, operatorToken, trustsThisHost }: LocalTrust,
     { ignoresPasswords = false }: { readonly ignoresPasswords?: boolean } = {},
   ): Authority =>
   (request) => {
     const isPassword = ignoresPasswords && credentialOf(request, 'basic') !== undefined
     if (request.headers.authorization !== undefined && !isPassword) return byToken(pool)(request)
-    if (!isFromThisHost(request)) {
+    if (!trustsThisHost || !isFromThisHost(request)) {
       throw new GantryError(
         'UNAUTHENTICATED',
-        'without a token only programs on the host itself are served: send the header Authorization: Bearer <API token>',
+        `${trustsThisHost ? 'only programs on this host can send requests without a token' : 'a token is required'}: send the header Authorization: Bearer <API token>`,
       )
     }
-    return operator()
+    return pool.get(operatorToken())
   }
 
 /** The same, on a server where a password is no more than a header that nobody asks for. */
-export const byTokenOrThisHost = ({
-  pool,
-  operatorToken,
-}: {
-  readonly pool: ConnectionPool
-  readonly operatorToken: () => string
-}): Authority => byTokenOrLocalHost(pool, () => pool.get(operatorToken()), { ignoresPasswords: true })
+export const byTokenOrThisHost = (trust: LocalTrust): Authority =>
+  byTokenOrLocalHost(trust, { ignoresPasswords: true })
 
 /** What a refused caller of a server is asked for, with access control or without. */
 export const challengesOf = (name: HttpServerName, asksWho: boolean): string[] =>
@@ -106,7 +107,7 @@ export const byCredentials =
     if (credentials !== undefined) {
       // Browsers add a password that they know to what any page asks of us.
       if (isFromOtherPage(request)) {
-        throw new GantryError('UNAUTHENTICATED', 'pages of other sites cannot use a password here')
+        throw new GantryError('UNAUTHENTICATED', 'web pages of other sites cannot sign in with a password')
       }
       const { token } = await call(
         service,

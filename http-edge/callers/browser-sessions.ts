@@ -51,7 +51,7 @@ export class BrowserSessions {
     if (token === undefined || this.#isOwn(request)) return token
     throw new GantryError(
       'UNAUTHENTICATED',
-      'a session cookie is taken only from pages of this platform; send the header Authorization: Bearer <API token>',
+      'session cookies are accepted only from pages of this platform; send the header Authorization: Bearer <API token>',
     )
   }
 

@@ -16,11 +16,11 @@ export interface Presented {
 export type OnRefusal = (refused: RefusedConnection) => void
 
 // Made once: with its stack an error costs a tenth of what a refused request does.
-const isNoToken = new GantryError('UNAUTHENTICATED', 'this is no API token')
+const isNoToken = new GantryError('UNAUTHENTICATED', 'the token is not a valid API token')
 const isWrongToken = invalidToken()
 const isTooMany = new GantryError(
   'THROTTLED',
-  'too many refused tokens came from this address; wait a little',
+  'too many rejected tokens from this address; try again in a minute',
 )
 
 /** Why a token is refused that was refused a moment ago. */

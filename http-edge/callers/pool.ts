@@ -149,7 +149,7 @@ export class ConnectionPool {
     await connection.close()
     throw new GantryError(
       'OVERLOADED',
-      `${owner} uses ${maxConnections} keys at the same time, the most it may (maxConnections): try again, or use fewer keys`,
+      `${owner} already uses ${maxConnections} keys at the same time, which is the limit (maxConnections): try again later, or use fewer keys`,
     )
   }
 
@@ -167,7 +167,11 @@ export class ConnectionPool {
     const beganAgain = performance.now()
     return connect().catch((error: unknown) => {
       if (!wasNotJudged(error, performance.now() - beganAgain)) throw error
-      throw new GantryError('UNAVAILABLE', 'the broker lets nobody in at the moment', { cause: error })
+      throw new GantryError(
+        'UNAVAILABLE',
+        'the broker does not accept connections at the moment; try again',
+        { cause: error },
+      )
     })
   }
 
@@ -183,7 +187,7 @@ export class ConnectionPool {
       if (now - pooled.lastUsedMs < busyMs) {
         throw new GantryError(
           'OVERLOADED',
-          `more than ${maxConnections} keys call at the same time; try again`,
+          `more than ${maxConnections} keys are in use at the same time; try again`,
         )
       }
       this.#retire(token, pooled)

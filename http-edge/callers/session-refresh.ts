@@ -45,7 +45,10 @@ export function addSessionRefresh(edge: FastifyInstance, options: SessionRefresh
       if (isGantryError(error, 'UNAUTHENTICATED')) sessions.endWith(request, reply)
       else if (isGantryError(error, 'NOT_ALLOWED_IN_STATE')) sessions.cannotRefresh(reply)
       else {
-        log.debug({ err: error, requestId: request.id }, 'The session of a browser is to be refreshed later.')
+        log.debug(
+          { err: error, requestId: request.id },
+          'The session of a browser could not be refreshed; retrying later.',
+        )
         sessions.refreshLater(reply)
       }
     }

@@ -5,7 +5,7 @@ import type { Log } from '../../broker/common/log.ts'
 import type { Contract } from '../../subjects/kit/contract.ts'
 import { GantryError, isGantryError } from '../../subjects/kit/errors.ts'
 import { escapeHtml, messagePage, plainPage, plainPagePolicy } from '../../subjects/kit/html.ts'
-import { httpServers, isLoopbackHost, title } from '../../subjects/kit/names.ts'
+import { httpServers, isLoopbackHost, sessionPath, title, uiPath } from '../../subjects/kit/names.ts'
 import { callbackPath, loginPath, signIn } from '../../subjects/access/sign-in.ts'
 import { type User, users } from '../../subjects/access/users.ts'
 import { markedAddress } from '../server/client-address.ts'
@@ -17,11 +17,11 @@ export interface SignInPages extends SessionRefreshOptions {
   readonly publicUrl: string
   /** For what nobody needs a token. */
   readonly edgeConnection: NatsConnection
+  /** Undefined where there is no web interface. */
+  readonly uiFolder: string | undefined
 }
 
 const logoutPath = '/logout'
-/** Where a page asks for its session's token, as the WebSocket takes no cookie. */
-const sessionPath = '/api/v1/session'
 
 /** Sign-in for browsers: redirects, cookies and the few pages around them. What a person may do is decided elsewhere. */
 export async function addSignIn(edge: FastifyInstance, pages: SignInPages): Promise<void> {
@@ -40,7 +40,10 @@ export async function addSignIn(edge: FastifyInstance, pages: SignInPages): Prom
       body.resume()
       done(null)
     })
-    scope.get('/', async (request, reply) => sendPage(reply, await firstPage(request, reply, pages)))
+    scope.get('/', async (request, reply) => {
+      const page = await firstPage(request, reply, pages)
+      return page === undefined ? reply.redirect(uiPath) : sendPage(reply, page)
+    })
     scope.get(loginPath, async (request, reply) => {
       const elsewhere = ownAddress(request, pages)
       if (elsewhere !== undefined) return reply.redirect(`${elsewhere}${loginPath}`)
@@ -52,14 +55,14 @@ export async function addSignIn(edge: FastifyInstance, pages: SignInPages): Prom
     })
     scope.get(callbackPath, async (request, reply) => {
       const flow = sessions.flowOf(request)
-      if (flow === undefined) throw new GantryError('INVALID_INPUT', 'this sign-in is over; begin again')
+      if (flow === undefined) throw new GantryError('INVALID_INPUT', 'this sign-in has expired; start again')
       sessions.endFlow(reply)
       const callback = request.url.slice(callbackPath.length + 1)
       const asked = { flow, callback }
       const session = await call(edgeConnection, signIn.complete, asked, about(signIn.complete, request))
       sessions.begin(reply, session)
       // Not a redirect: the browser would take it for one of the provider, and leave the new cookie at home.
-      return sendPage(reply, plainPage('Signed in', '<p><a href="/">Go on</a></p>', '/'))
+      return sendPage(reply, plainPage('Signed in', '<p><a href="/">Continue</a></p>', '/'))
     })
     scope.post(logoutPath, async (request, reply) => {
       const token = sessions.tokenOf(request)
@@ -89,15 +92,17 @@ function ownAddress(request: FastifyRequest, { publicUrl }: SignInPages): string
   return isLoopbackHost(hostname) && request.headers.host !== host ? publicUrl : undefined
 }
 
+/** Undefined for somebody who is signed in and has the web interface. */
 async function firstPage(
   request: FastifyRequest,
   reply: FastifyReply,
-  { pool, sessions }: SignInPages,
-): Promise<string> {
+  { pool, sessions, uiFolder }: SignInPages,
+): Promise<string | undefined> {
   const token = sessions.heldBy(request)
   if (token === undefined) return signedOutPage()
   try {
-    return signedInPage(await call(await pool.get(token), users.self, {}, { requestId: request.id }))
+    const person = await call(await pool.get(token), users.self, {}, { requestId: request.id })
+    return uiFolder === undefined ? signedInPage(person) : undefined
   } catch (error) {
     if (!isGantryError(error, 'UNAUTHENTICATED')) throw error
     sessions.end(reply)
@@ -121,7 +126,7 @@ async function signOut(
   }
 }
 
-const docsLink = `<p><a href="${httpServers.platform.docsPath}">Reference of the REST API</a></p>`
+const docsLink = `<p><a href="${httpServers.platform.docsPath}">REST API reference</a></p>`
 
 const signedInPage = ({ subject, name, roles }: User): string =>
   plainPage(
@@ -149,5 +154,5 @@ function sendPage(reply: FastifyReply, html: string): FastifyReply {
 function sendProblem(reply: FastifyReply, error: unknown, request: FastifyRequest, log: Log): FastifyReply {
   const { message, status, requestId } = toGantryError(error, log, request)
   const text = `${message} (request ${requestId ?? request.id})`
-  return sendPage(reply.status(status), messagePage('This did not work', text))
+  return sendPage(reply.status(status), messagePage('Request failed', text))
 }

@@ -1,4 +1,4 @@
-import { createReadStream } from 'node:fs'
+import { createReadStream, readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
 import type { FastifyInstance } from 'fastify'
@@ -27,7 +27,7 @@ export const isOfDocs = (route: string | undefined): boolean =>
 /** Adds the interactive reference of a server, the documents that it is made from, and nothing that needs a token. */
 export function addDocs(
   app: FastifyInstance,
-  { name, documents }: Pick<ServerDefinition, 'name' | 'documents'>,
+  { name, documents, openApiForCallers }: Pick<ServerDefinition, 'name' | 'documents' | 'openApiForCallers'>,
   { version }: { version: string },
 ): void {
   const { title, docsPath } = httpServers[name]
@@ -40,7 +40,7 @@ export function addDocs(
         .send((document ??= Buffer.from(JSON.stringify(make({ version }))))),
     )
   }
-  const html = page(title)
+  const html = page(title, openApiForCallers)
   const sendPage = { type: 'text/html; charset=utf-8' }
   app.get(docsPath, (_, reply) =>
     reply.type(sendPage.type).header('content-security-policy', contentSecurityPolicy).send(html),
@@ -58,7 +58,7 @@ export function addDocs(
   )
 }
 
-const page = (title: string): string => `<!doctype html>
+const page = (title: string, forCallers: string | undefined): string => `<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
@@ -68,19 +68,11 @@ const page = (title: string): string => `<!doctype html>
 <link rel="stylesheet" href="${assetsPath}/swagger-ui.css">
 </head>
 <body>
-<div id="reference"></div>
+<div id="reference" data-all="${openApiPath}"${forCallers === undefined ? '' : ` data-seen="${forCallers}"`}></div>
 <script src="${assetsPath}/swagger-ui-bundle.js"></script>
-<script src="${assetsPath}/start.js"></script>
+<script type="module" src="${assetsPath}/start.js"></script>
 </body>
 </html>
 `
 
-const startScript = `SwaggerUIBundle({
-  url: '${openApiPath}',
-  dom_id: '#reference',
-  deepLinking: true,
-  tryItOutEnabled: true,
-  displayRequestDuration: true,
-  validatorUrl: null,
-})
-`
+const startScript = readFileSync(new URL('reference.js', import.meta.url), 'utf8')

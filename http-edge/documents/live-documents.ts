@@ -16,6 +16,9 @@ import type { ExtensionRouteOptions } from '../extensions/extension-options.ts'
 import { callerFirst, connectionOf } from '../server/server.ts'
 import { TimeSlicer } from '../server/time-slicer.ts'
 
+/** Where a caller finds the operations of the extensions that it sees, too. */
+export const liveOpenApiPath = '/api/v1/openapi.json'
+
 /** Extensions asked for at once: what is said of so many is read in a millisecond. */
 const pageLength = 250
 
@@ -52,7 +55,7 @@ export function addLiveDocuments(
       },
     })
   }
-  addDocument('/api/v1/openapi.json', growingOpenApi(contracts, { version }), openApiPart)
+  addDocument(liveOpenApiPath, growingOpenApi(contracts, { version }), openApiPart)
   addDocument('/api/v1/asyncapi.json', growingAsyncApi(contracts, eventContracts, { version }), asyncApiPart)
 }
 

@@ -29,7 +29,7 @@ export function addExtensionRoutes(
   onChange((prefix) => underWay.look(prefix))
   const report = (prefix: string, name: string, problem: string): void => {
     call(lookup, extensionsInternal.failed, { prefix, name, problem }).catch((err: unknown) =>
-      log.warn({ err, prefix, name }, 'What went wrong with an extension is not in its log.'),
+      log.warn({ err, prefix, name }, 'A failure of an extension could not be written to its log.'),
     )
   }
   app.route({

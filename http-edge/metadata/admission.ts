@@ -10,9 +10,20 @@ import { entryFor } from './access-map.ts'
 
 const { docsPath } = httpServers.metadata
 
-/** What the page of the reference is made of is reached by whoever reaches the page. */
-const judgedPath = (request: FastifyRequest): string =>
-  isOfDocs(request.routeOptions.url) ? docsPath : pathOf(request)
+/**
+ * The path that the router has taken a request for, whichever way it was written: an address with a host, or with a `#`, leads
+ * to the same route. What the page of the reference is made of is reached by whoever reaches the page.
+ */
+function judgedPath(request: FastifyRequest): string {
+  const { url } = request.routeOptions
+  if (isOfDocs(url)) return docsPath
+  if (url === undefined) return pathOf(request)
+  const params = request.params as Readonly<Record<string, string>>
+  return url
+    .split('/')
+    .map((part) => (part.startsWith(':') ? encodeURIComponent(params[part.slice(1)] ?? '') : part))
+    .join('/')
+}
 
 /**
  * Holds requests to the map of access: it is asked before anything else, and can only refuse. Whoever it lets through without
@@ -40,6 +51,6 @@ export const admission =
     if (signedIn.every(isAllowed)) return
     throw new GantryError(
       'DENIED',
-      `the map of access in ${httpServers.metadata.propertiesFile} lets nobody with your roles reach ${request.method} ${path}`,
+      `the access map in ${httpServers.metadata.propertiesFile} does not allow your roles to call ${request.method} ${path}`,
     )
   }

@@ -15,7 +15,7 @@ const surface: Surface = {
   name: 'metadata',
   operations,
   description:
-    'The interface of the metadata service for programs that exist, where a catalog is an agent; see /api/v1/metadata of the platform for ours.',
+    'API of the metadata service for compatibility with existing programs, in which a catalog is called an agent. For new programs, use /api/v1/metadata of the platform.',
   errors: {
     schema: ErrorSchema,
     wireErrorOf: (code) => ({ status: errors[code].status, errorCode: code }),
@@ -52,7 +52,7 @@ export const metadataServer: ServerDefinition = {
       (method, path) =>
         new GantryError(
           'UNSUPPORTED',
-          `${method} ${path}: there are no certificates here, as nobody listens for the platform; what connects to its broker shows the token of a key`,
+          `${method} ${path}: the platform issues no certificates: clients of its broker use the token of a key`,
         ),
     )
     app.get('/', (_, reply) => reply.redirect(httpServers.metadata.docsPath))

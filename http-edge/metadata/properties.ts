@@ -15,12 +15,12 @@ export const metadataProperties = {
   name: 'metadata',
   readers: metadataAccessReaders,
   text: `
-# Who may use it. Without access control (false): programs on this host, and API tokens. With it (true) everybody signs in,
-# and this map says who reaches what: the first entry whose pattern (? one character, * a part of a path, ** parts) and
-# http-method fit decides, by isAnonymous(), isAuthenticated() or names of roles; what none fits is refused.
+# Access control. false: access for programs on this host and with API tokens. true: all users sign in, and this map
+# controls access. The first entry with a matching pattern (? one character, * one path segment, ** any segments) and
+# http-method applies: isAnonymous(), isAuthenticated() or role names. Requests that match no entry are refused.
 fastify.security.enabled=false
 ${linesOf(usualMap)}
-# A user with a password, beside API tokens; "gantry credential hash" makes the hash. A change needs no restart.
+# A user with a password, in addition to API tokens. Create the hash with "gantry credential hash". No restart needed.
 #fastify.security.basic.user=operator
 #fastify.security.basic.password=<bcrypt hash>
 #fastify.security.basic.role=admin
@@ -49,7 +49,10 @@ export function liveMetadataUser(
     try {
       if (existsSync(propertiesPath(home, metadataProperties.name))) known = loadMetadataAccess(home).user
     } catch (error) {
-      log.warn({ err: error }, 'The user of the metadata service stays as it was: its properties are wrong.')
+      log.warn(
+        { err: error },
+        'The user of the metadata service was not changed, because its properties are invalid.',
+      )
     }
     return known
   }

@@ -17,16 +17,16 @@ const usual = (type: TSchema, value: unknown, description: string): TSchema => (
 const text = Type.String()
 const texts = Type.Array(text)
 const numbers = Type.Array(Type.Number())
-const noGates = 'Gates hold back tables of a metadata migrator; there are none'
-const notOnWire = 'Bytes are counted as content, not on the wire'
-const foundOnce = 'What a scan finds is counted as found, whether it is the first one or not'
-const ofChange = 'Folders that a change makes known count as changes, with all that is in them'
-const notKept = 'Figures are of the moment, none is kept over time'
-const ofHost = 'Of a runtime that is not ours, or of the host: ask the host'
-const ofNameNode = 'Of a NameNode; changeLagSeconds of each live migration says how far behind it is'
-const inHand = 'A thread has many small files in hand at once, and tells of them when they are done'
-const byPath = 'A rename is a removal and a copy; the work for each has its own path'
-const noTime = 'Stores do not say when a change was made'
+const noGates = 'Gates of a metadata migrator are not supported'
+const notOnWire = 'Bytes are counted as file content, not on the wire'
+const foundOnce = 'First scans and rescans are counted together'
+const ofChange = 'Folders found through a change are counted as changes, with their contents'
+const notKept = 'Only current values are available; no history is kept'
+const ofHost = 'Not available: a value of another runtime or of the host. Use monitoring of the host'
+const ofNameNode = 'Not available for a NameNode: see changeLagSeconds of each live migration'
+const inHand = 'Not available: a thread copies many small files at once and reports them when they are done'
+const byPath = 'Not used: a rename is processed as a removal and a copy, each with its own path'
+const noTime = 'Not available: stores do not report the time of a change'
 const duration = Type.Object({ inSeconds: Type.Integer(), asText: text })
 
 /**
@@ -36,31 +36,31 @@ const duration = Type.Object({ inSeconds: Type.Integer(), asText: text })
 export const absentFields: AbsentFields = {
   Migration: {
     migrationGates: usual(texts, [], noGates),
-    migrationEdge: none('Several folders are scanned at once', text),
+    migrationEdge: none('Not available: several folders are scanned at once', text),
     autoSourceCleanupQueuedPaths: usual(
       Type.Integer(),
       0,
-      'Paths do not wait for a cleanup: it walks through the source',
+      'Always 0: a cleanup scans the source and has no queue of paths',
     ),
     maxStoppedUnscheduledEventBufferSize: none(
-      'Nothing is kept of what changes while a migration is stopped',
+      'Not used: changes are not buffered while a migration is stopped',
     ),
     oldestIncompleteWorkItem: none(
-      'It costs a look into the queue: see oldestIncompleteWorkItem of the migration',
+      'Not included, because it requires reading the queue: see oldestIncompleteWorkItem of the migration',
       Type.Object({}),
     ),
-    unscheduledEvents: usual(Type.Integer(), 0, 'Changes that are known and not in the queue yet'),
-    scheduledEvents: usual(Type.Integer(), 0, 'Changes that are in the queue'),
+    unscheduledEvents: usual(Type.Integer(), 0, 'Number of known changes that are not queued yet'),
+    scheduledEvents: usual(Type.Integer(), 0, 'Number of queued changes'),
     recurringPeriodSeconds: usual(
       Type.Integer(),
       0,
       'Seconds from the start of one scan to the start of the next',
     ),
-    delayedDeletionPeriodSeconds: usual(Type.Integer(), 0, 'Seconds from the completion to the cleanup'),
+    delayedDeletionPeriodSeconds: usual(Type.Integer(), 0, 'Seconds between completion and cleanup'),
     additionalProperties: usual(
-      AdditionalProperties('Notes of the caller by name'),
+      AdditionalProperties('Custom properties by name'),
       {},
-      'Notes of the caller by name',
+      'Custom properties by name',
     ),
   },
   Progress: {
@@ -68,13 +68,17 @@ export const absentFields: AbsentFields = {
     etaEstimate: usual(
       duration,
       { inSeconds: 0, asText: 'unknown' },
-      'Time that is left, of a migration that runs',
+      'Estimated remaining time of a running migration',
     ),
-    filesVanished: usual(Type.Integer(), 0, 'Files that were gone from the source before they were copied'),
+    filesVanished: usual(
+      Type.Integer(),
+      0,
+      'Number of files that were deleted or renamed at the source before they were copied',
+    ),
     foldersVanished: usual(
       Type.Integer(),
       0,
-      'Folders that were gone from the source before they were listed',
+      'Number of folders that were deleted or renamed at the source before they were listed',
     ),
   },
   OldestIncompleteWorkItem: {
@@ -83,7 +87,7 @@ export const absentFields: AbsentFields = {
     sourceEventCreationDate: none(noTime, text),
   },
   FailedPath: { renamePath: none(byPath, text) },
-  Notification: { code: none('Numbers of that product: the type says the same') },
+  Notification: { code: none('Not available: use the type instead') },
   Stats: {
     ...noneOf(['filesRescanned', 'dirsRescanned'], foundOnce),
     ...noneOf(
@@ -95,15 +99,18 @@ export const absentFields: AbsentFields = {
       ],
       ofChange,
     ),
-    ...noneOf(['fileSystemAction', 'fileSystemActionsScan'], 'Calls to stores are not counted'),
+    ...noneOf(
+      ['fileSystemAction', 'fileSystemActionsScan'],
+      'Not available: calls to stores are not counted',
+    ),
     ...noneOf(['incomingTransportBytes', 'outgoingTransportBytes'], notOnWire),
   },
   ThroughputBucket: noneOf(['rescannedFiles', 'rescannedDirs'], foundOnce),
   DataAgent: {
-    port: none('An agent listens nowhere: it connects to the broker of the platform'),
-    type: none('The same', text),
+    port: none('Not available: agents do not listen on a port, but connect to the broker of the platform'),
+    type: none('Not available, as for port', text),
     security: none(
-      'There are no certificates to hand out: an agent shows the token of its key',
+      'Not available: agents authenticate with the token of their key, not with certificates',
       Type.Object({}),
     ),
   },
@@ -163,7 +170,10 @@ export const absentFields: AbsentFields = {
     ...noneOf(['totalEventAdded', 'actionStoreMigrationPeak'], notKept),
     actionStorePeakMigrationId: none(notKept, text),
     ...noneOf(['eventsBehindNameNode', 'eventRPCMax', 'eventRPCAverage'], ofNameNode),
-    busyMigration: none('actionStoreLargestMigrationId has the most work waiting', text),
-    busyMigrationCount: none('The same'),
+    busyMigration: none(
+      'Not available: see actionStoreLargestMigrationId for the migration with the most queued work',
+      text,
+    ),
+    busyMigrationCount: none('Not available, as for busyMigration'),
   },
 }

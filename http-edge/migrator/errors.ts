@@ -34,17 +34,17 @@ function wireErrorOf(code: ErrorCode, own: OwnErrors = {}): WireError {
 /** The error body of the surface, and what ours says beside it. */
 const ErrorSchema = Type.Object(
   {
-    title: Type.String({ description: 'The status in words' }),
-    status: Type.Integer({ description: 'The status' }),
-    error: Type.Integer({ description: 'The status' }),
-    message: Type.String({ description: 'What is wrong and what to do, for people' }),
-    errorCode: Type.String({ description: 'What is wrong, by a name of this interface' }),
-    localizedMessage: Type.String({ description: 'The same as message' }),
-    code: Type.String({ description: 'What is wrong, by a name of /api/v1' }),
-    details: Type.Optional(Type.Unknown({ description: 'What is known of the fault' })),
-    requestId: Type.String({ description: 'Finds the request in the log' }),
+    title: Type.String({ description: 'Name of the HTTP status' }),
+    status: Type.Integer({ description: 'HTTP status' }),
+    error: Type.Integer({ description: 'HTTP status' }),
+    message: Type.String({ description: 'Error message with the fix' }),
+    errorCode: Type.String({ description: 'Error code of this API' }),
+    localizedMessage: Type.String({ description: 'Same as message' }),
+    code: Type.String({ description: 'Error code of /api/v1' }),
+    details: Type.Optional(Type.Unknown({ description: 'Details of the error' })),
+    requestId: Type.String({ description: 'Request id, for finding the request in the log' }),
   },
-  { description: 'Why a call failed' },
+  { description: 'Error of a failed request' },
 )
 
 /** How the document of the surface tells of errors. */
@@ -74,6 +74,6 @@ export const migratorErrors: ErrorFormat = {
     new WireRefusal(
       'UNSUPPORTED',
       { status: 501, errorCode: 'UNSUPPORTED_VALUE' },
-      `there is no ${method} ${path} here`,
+      `${method} ${path} does not exist on this server`,
     ),
 }

@@ -15,7 +15,8 @@ import { operations } from './operations.ts'
 const surface: Surface<MigratorOperation> = {
   name: 'migrator',
   operations,
-  description: 'The interface of the migrator for programs that exist; see /api/v1 of the platform for ours.',
+  description:
+    'API of the migrator for compatibility with existing programs. For new programs, use /api/v1 of the platform.',
   errors: wireErrorFormat,
   absentFields,
   before: ({ takesInternalIds }) => (takesInternalIds ? namingMigrations : undefined),

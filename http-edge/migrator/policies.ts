@@ -15,10 +15,11 @@ export const policyOf = (name: unknown): unknown =>
 
 export const ActionPolicyField = Type.Optional(
   Type.Enum([...actionPolicyNames, ...Object.values(wireNames)], {
-    description: 'What happens to a file that is at the target already; default Overwrite, or as before',
+    description:
+      'Action for files that already exist at the target; default: Overwrite, or the current policy',
   }),
 )
 
 export const ActionPolicyView = Type.Enum(actionPolicyNames.map(wirePolicyOf), {
-  description: 'What happens to a file that is at the target already',
+  description: 'Action for files that already exist at the target',
 })

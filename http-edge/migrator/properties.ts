@@ -6,8 +6,8 @@ export const migratorProperties = {
   name: 'migrator',
   readers: securityReaders,
   text: `
-# Who may use it. Without access control: programs on this host, and API tokens. To ask everybody for a password, take
-# out the # of one of the two parts below; "gantry credential hash" makes the hash. All keys are in the README.
+# Access control. By default, programs on this host and with API tokens have access. To require passwords, uncomment one
+# of the two sections below. Create the hash with "gantry credential hash". docs/ACCESS.md lists all keys.
 #security.type=basic
 #security.basic.user=operator
 #security.basic.password=<bcrypt hash>

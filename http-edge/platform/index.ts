@@ -6,11 +6,12 @@ import { observability } from '../../subjects/observability/observability.ts'
 import { byTokenOrLocalHost, byTokenOrSession } from '../callers/authority.ts'
 import { addSignIn } from '../callers/sign-in.ts'
 import { openApiPath } from '../documents/docs.ts'
-import { addLiveDocuments } from '../documents/live-documents.ts'
+import { addLiveDocuments, liveOpenApiPath } from '../documents/live-documents.ts'
 import { addExtensionRoutes } from '../extensions/extensions.ts'
 import type { Route, ServerDefinition } from '../server/definition.ts'
 import { nativeErrors } from '../server/native-errors.ts'
 import { addBodyParsers, inputReader } from './input.ts'
+import { addUi } from './ui.ts'
 
 /** Where the metrics are. */
 const metricsPaths = observability.prometheus.http.map(({ path }) => path)
@@ -25,9 +26,9 @@ const contractRoutes = (): Route[] =>
 export const platformServer: ServerDefinition = {
   name: 'platform',
   authority: ({ pool, sessions }) => byTokenOrSession(pool, sessions),
-  ownAuthorities: ({ pool, operatorToken, metricsAccess }) => {
-    const local = byTokenOrLocalHost(pool, () => pool.get(operatorToken()))
-    return new Map(metricsAccess === 'key' ? [] : metricsPaths.map((path) => [path, local]))
+  ownAuthorities: (edge) => {
+    const local = byTokenOrLocalHost(edge)
+    return new Map(edge.metricsAccess === 'key' ? [] : metricsPaths.map((path) => [path, local]))
   },
   challenges: () => ['Bearer'],
   codec: { addBodyParsers, routes: contractRoutes },
@@ -37,8 +38,10 @@ export const platformServer: ServerDefinition = {
     '/asyncapi.json': (about) => asyncApiDocument(contracts, eventContracts, about),
     '/catalogue.json': (about) => catalogue(contracts, eventContracts, about),
   },
+  openApiForCallers: liveOpenApiPath,
   addPages: async (app, edge, authority) => {
     await addSignIn(app, edge)
+    if (edge.uiFolder !== undefined) await addUi(app, edge.uiFolder, edge.websocketUrl)
     const { lookupConnection: lookup, onExtensionsChange: onChange } = edge
     addExtensionRoutes(app, { ...edge, authority, lookup, onChange })
     addLiveDocuments(app, { ...edge, authority, lookup })

@@ -65,5 +65,5 @@ export function inputReader(
 
 const notHere = (place: string, known: readonly string[]): string =>
   known.length === 0
-    ? `is not a ${place} field of this call, which has none`
-    : `is not a ${place} field of this call; those are ${known.join(', ')}`
+    ? `is not allowed: this operation has no ${place} fields`
+    : `is not a ${place} field of this operation; use ${known.join(', ')}`

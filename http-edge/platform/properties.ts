@@ -14,7 +14,7 @@ export const platformProperties = {
     } satisfies PropertyReader<MetricsAccess>,
   },
   text: `
-# Who may read the metrics at /metrics: keys with a rule for it (key), or programs on this host without one (loopback).
+# Access to the metrics at /metrics: keys with a rule for it (key), or programs on this host without a key (loopback).
 ${metricsAccessKey}=key
 `,
 } as const satisfies ServerProperties

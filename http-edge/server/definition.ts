@@ -17,11 +17,11 @@ import type { Charged } from '../callers/charging.ts'
 import type { OnRefusal } from '../callers/guard.ts'
 import type { ConnectionPool } from '../callers/pool.ts'
 import type { MetricsAccess } from '../platform/properties.ts'
-import type { ListenOptions } from './properties.ts'
+import type { ConfiguredPort } from '../../config/ports.ts'
 import type { BrokerPulse } from './pulse.ts'
 
 export interface EdgeOptions {
-  readonly listen: Record<HttpServerName, ListenOptions>
+  readonly listen: Readonly<Record<HttpServerName, ConfiguredPort>>
   /** Broker address for pooled connections. */
   readonly brokerUrl: string
   /** Makes the broker believe what the edge says of its clients. */
@@ -42,10 +42,16 @@ export interface EdgeOptions {
   readonly onExtensionsChange: (listener: (prefix: string) => void) => void
   /** Who may read the metrics. */
   readonly metricsAccess: MetricsAccess
+  /** Whether programs on this host act without a token; in a container, its loopback is reached by more than its programs. */
+  readonly trustsThisHost: boolean
   /** The token with which the migrator serves programs on its own host. */
   readonly operatorToken: () => string
   /** Where browsers reach the platform's server. */
   readonly publicUrl: string
+  /** Where they reach the broker. */
+  readonly websocketUrl: string
+  /** Folder with the web interface as it was built; undefined where there is none. */
+  readonly uiFolder: string | undefined
   /** Whether a token was made by this platform, whatever has become of its key. */
   readonly isSealed: (token: string) => boolean
   /** Where keys are charged for what their bodies take here. */
@@ -152,6 +158,8 @@ export interface ServerDefinition {
   readonly errors: ErrorFormat
   /** Documents that anybody may read, by path; each is made once. */
   readonly documents: Readonly<Record<string, (about: { version: string }) => object>>
+  /** Where callers find the OpenAPI document with the extensions that they see. */
+  readonly openApiForCallers?: string
   /** Adds to the head of every answer. */
   readonly addHeaders?: (request: FastifyRequest, reply: FastifyReply) => void
   /** What there is beside the routes of contracts. */

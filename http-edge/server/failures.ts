@@ -31,7 +31,7 @@ export function toGantryError(error: unknown, log: Log, request: FastifyRequest)
   if (statusCode === 413)
     return new GantryError(
       'TOO_LARGE',
-      `the body is larger than ${request.routeOptions.bodyLimit} bytes, the most that this path takes`,
+      `the body is larger than ${request.routeOptions.bodyLimit} bytes, the limit of this path`,
     )
   if (statusCode !== undefined && statusCode >= 400 && statusCode < 500) {
     if (code === 'FST_ERR_CTP_INVALID_MEDIA_TYPE') {
@@ -41,11 +41,11 @@ export function toGantryError(error: unknown, log: Log, request: FastifyRequest)
       )
     }
     if (code === 'FST_ERR_BAD_URL')
-      return new GantryError('INVALID_INPUT', 'path: the percent-encoding is wrong, or not of UTF-8')
+      return new GantryError('INVALID_INPUT', 'path: the percent-encoding is invalid or not UTF-8')
     return new GantryError('INVALID_INPUT', `the request is malformed: ${message ?? code}`)
   }
-  log.error({ err: error, requestId: request.id, path: pathOf(request) }, 'The edge failed.')
-  return new GantryError('INTERNAL', 'the service failed; its log has the request id')
+  log.error({ err: error, requestId: request.id, path: pathOf(request) }, 'The HTTP server failed.')
+  return new GantryError('INTERNAL', 'internal error: find the request id in the log')
 }
 
 /** The path without its query, which may hold what does not belong into a log. */
@@ -74,14 +74,14 @@ function unparsedError(code: string | undefined): GantryError {
     case 'HPE_HEADER_OVERFLOW':
       return new GantryError(
         'INVALID_INPUT',
-        `the URL and headers are larger than ${maxHeaderBytes} bytes: a field of the query is longer than any may be, or there are too many headers`,
+        `the URL and headers are larger than ${maxHeaderBytes} bytes: shorten the query, or send fewer headers`,
       )
     case 'ERR_HTTP_REQUEST_TIMEOUT':
       return new GantryError('INVALID_INPUT', 'the request did not arrive in time')
     default:
       return new GantryError(
         'INVALID_INPUT',
-        'this is no HTTP request; percent-encode what is not printable ASCII in a URL',
+        'this is not an HTTP request; percent-encode everything that is not printable ASCII in a URL',
       )
   }
 }

@@ -38,7 +38,11 @@ export function endpointFinder({
   }
   const look = async (connection: NatsConnection, prefix: string, about: CallOptions) => {
     const key = keyIdOf(connection)
-    if (key === undefined) throw new GantryError('UNAUTHENTICATED', 'extensions are called with a token')
+    if (key === undefined)
+      throw new GantryError(
+        'UNAUTHENTICATED',
+        'calls to extensions require a token: send the header Authorization: Bearer <API token>',
+      )
     const { changes } = known
     const { revision } = await call(lookup, extensionsInternal.revision, { key, prefix }, about).catch(
       asUnknown,
@@ -60,6 +64,7 @@ export function endpointFinder({
 
 /** What is wrong with the form of a name means that there is none. */
 function asUnknown(error: unknown): never {
-  if (isGantryError(error, 'INVALID_INPUT')) throw new GantryError('NOT_FOUND', 'there is no such extension')
+  if (isGantryError(error, 'INVALID_INPUT'))
+    throw new GantryError('NOT_FOUND', 'the extension does not exist')
   throw error
 }

@@ -1,6 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Log } from '../../broker/common/log.ts'
 import type { Counter, MetricRegistry } from '../../subjects/observability/metric-registry.ts'
+import { latencyMetrics, responsesOf, statusDigits } from '../../subjects/observability/own-metrics.ts'
 import type { HttpServerName } from '../../subjects/kit/names.ts'
 import { pathOf } from './failures.ts'
 
@@ -28,16 +29,16 @@ export function measurer({
   log: Log
 }): Measure {
   const labels = { server }
-  const requests = registry.counter('http.requests.total', { help: 'Requests over HTTP', labels })
-  const latency = registry.histogram('http.latency', {
-    help: 'From a request’s arrival to the beginning of its answer, s',
+  const requests = registry.counter('http.requests.total', { help: 'HTTP requests', labels })
+  const latency = registry.histogram(latencyMetrics.http, {
+    help: 'Time from the arrival of a request to the start of its response, in seconds',
     labels,
   })
   const responses = new Map<number, Counter>(
-    [2, 3, 4, 5].map((hundreds) => [
-      hundreds,
-      registry.counter(`http.responses.${hundreds}xx`, {
-        help: `Answers over HTTP with a status of ${hundreds}00 to ${hundreds}99`,
+    statusDigits.map((digit) => [
+      digit,
+      registry.counter(responsesOf(digit), {
+        help: 'HTTP responses by status class',
         labels,
       }),
     ]),

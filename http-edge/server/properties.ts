@@ -7,18 +7,15 @@ import {
   type PropertyReader,
   wholeNumber,
 } from '../../config/properties.ts'
+import type { ListenAddress } from '../../config/ports.ts'
+import { propertySettings, type Setting } from '../../config/settings.ts'
 import { type HttpServerName, httpServers, loopback } from '../../subjects/kit/names.ts'
-
-export interface ListenOptions {
-  readonly host: string
-  readonly port: number
-}
 
 /** All interfaces, IPv6 and IPv4: what a server listens on when its address line is taken out. */
 const everywhere = '::'
 
 const address: PropertyReader<string> = {
-  meaning: 'the name or number of an address',
+  meaning: 'a host name or IP address',
   read: (text) => (/^[A-Za-z0-9._:-]+$/.test(text) ? text : undefined),
 }
 
@@ -61,7 +58,7 @@ export function readProperties<R extends Readonly<Record<string, PropertyReader<
  * Where a server listens, by its properties. Without its address line it is open to the network.
  * @throws ConfigError that names the file, the line and the key
  */
-export function listenOptionsOf(home: string, properties: ServerProperties): ListenOptions {
+export function listenOptionsOf(home: string, properties: ServerProperties): ListenAddress {
   const { addressKey, portKey, port: usual } = httpServers[properties.name]
   const { path, text } = textOf(home, properties)
   const { values } = parseProperties(path, text, { ...properties.readers, ...listenReaders(properties.name) })
@@ -70,6 +67,13 @@ export function listenOptionsOf(home: string, properties: ServerProperties): Lis
     host: typeof host === 'string' ? host : everywhere,
     port: typeof own === 'number' ? own : usual,
   }
+}
+
+/** What can be set in the properties file of a server. */
+export function settingsOfServer({ name, readers }: ServerProperties): Setting[] {
+  const { propertiesFile, addressKey, portKey, port: usual } = httpServers[name]
+  const all = { ...listenReaders(name), ...readers }
+  return propertySettings(propertiesFile, all, { [addressKey]: loopback, [portKey]: String(usual) })
 }
 
 /** Where a server's properties are. */

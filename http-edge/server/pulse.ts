@@ -5,7 +5,7 @@ import { GantryError } from '../../subjects/kit/errors.ts'
 /** An answer takes less than a millisecond; on a machine that has too much to do, some hundred. */
 const defaultPatienceMs = 2_000
 
-const silent = 'the broker (nats-server) does not answer; it may be frozen, out of disk, or starting'
+const silent = 'the broker (nats-server) does not respond: it may be frozen, starting, or out of disk space'
 
 /** Knows whether the broker answers, so that nobody has to wait for what it does not pass on. */
 export class BrokerPulse {
@@ -56,7 +56,7 @@ export class BrokerPulse {
   explained(error: GantryError): GantryError {
     if (error.code !== 'TIMEOUT' || !this.#isSilent) return error
     const { requestId, cause } = error
-    return new GantryError('TIMEOUT', `${silent}: whether the call was done is not known`, {
+    return new GantryError('TIMEOUT', `${silent}. The request may or may not have been carried out`, {
       ...(requestId === undefined ? {} : { requestId }),
       cause,
     })

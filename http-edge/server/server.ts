@@ -113,7 +113,7 @@ export async function createHttpServer(definition: ServerDefinition, edge: Edge)
     const allowed = methods.join(', ')
     return sendError(
       reply.header('allow', allowed),
-      new GantryError('METHOD_NOT_ALLOWED', `${path} does not take ${request.method}, but ${allowed}`),
+      new GantryError('METHOD_NOT_ALLOWED', `${path} does not support ${request.method}; use ${allowed}`),
     )
   })
   const answering = (authority: Authority) => whileAnswering(pulse, authority)
@@ -138,7 +138,7 @@ export async function createHttpServer(definition: ServerDefinition, edge: Edge)
 // Made once: with its stack an error costs more than to refuse a request.
 const tooManyAhead = new GantryError(
   'THROTTLED',
-  `more than ${maxUnderWay} requests were sent ahead on one connection: wait for answers`,
+  `more than ${maxUnderWay} requests were pipelined on one connection: wait for replies before sending more`,
 )
 
 /** Headers that say where a request goes and who sends it: a proxy before us may take the other one of two. */
@@ -152,7 +152,7 @@ function repeatedHeader({ raw: { rawHeaders } }: FastifyRequest): GantryError | 
       // Most are told apart by their lengths.
       if (given.length === name.length && given.toLowerCase() === name) count += 1
     }
-    if (count > 1) return new GantryError('INVALID_INPUT', `the header ${name} is there twice: send it once`)
+    if (count > 1) return new GantryError('INVALID_INPUT', `the header ${name} was sent twice: send it once`)
   }
   return undefined
 }

@@ -41,7 +41,12 @@ export class UnderWay {
       this.#isStale = false
       for (const { prefix } of await this.#lost().catch(() => [])) {
         for (const giveUp of this.#calls.get(prefix) ?? [])
-          giveUp(new GantryError('UNAVAILABLE', `the extension ${prefix} was lost before it answered`))
+          giveUp(
+            new GantryError(
+              'UNAVAILABLE',
+              `the extension ${prefix} disconnected before it answered; try again`,
+            ),
+          )
       }
     }
     this.#isAsking = false

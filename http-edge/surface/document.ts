@@ -1,9 +1,16 @@
+import { contact, httpDescription, licence, tagsOf } from '../../subjects/documents/about.ts'
 import { codesOf } from '../../subjects/documents/error-schema.ts'
 import { withModels } from '../../subjects/documents/document.ts'
 import type { ErrorCode } from '../../subjects/kit/errors.ts'
 import { errors } from '../../subjects/kit/errors.ts'
 import type { JsonSchema } from '../../subjects/kit/json-schema.ts'
 import { httpServers } from '../../subjects/kit/names.ts'
+import {
+  type ExampleFields,
+  exampleFields,
+  exampleInput,
+  exampleOf,
+} from '../../subjects/documents/examples.ts'
 import { parameter } from '../../subjects/documents/openapi.ts'
 import type { SurfaceErrors } from './errors.ts'
 import type { Fields, Operation } from './operation.ts'
@@ -31,29 +38,28 @@ export function surfaceDocument(surface: Omit<Surface, 'before'>, { version }: {
     info: {
       title,
       version,
-      description: `${description} Unknown fields are ignored, and told in the header Warning.`,
-      license: { name: 'Apache License 2.0', identifier: 'Apache-2.0' },
+      description: `${description} Unknown fields are ignored and reported in the header Warning.`,
+      contact,
+      license: licence,
     },
-    servers: [{ url: '/', description: 'The server that this document comes from' }],
+    servers: [{ url: '/', description: 'The server that provides this document' }],
     // It takes a token or a password, and does without while no access control is enabled.
     security: [{}, { token: [] }, { password: [] }],
-    tags: [...new Set(operations.map(tagOf))].map((tag) => ({ name: tag })),
+    tags: tagsOf(operations.map(({ calls }) => calls)),
     paths,
     components: {
       schemas: { Error: told.schema },
       securitySchemes: {
-        token: { type: 'http', scheme: 'bearer', description: 'An API token: `Authorization: Bearer …`' },
+        token: { type: 'http', scheme: 'bearer', description: 'API token: `Authorization: Bearer …`' },
         password: {
           type: 'http',
           scheme: 'basic',
-          description: 'User name and password, while access control is enabled',
+          description: 'User name and password, if access control is enabled',
         },
       },
     },
   })
 }
-
-const tagOf = ({ calls }: Operation): string => calls.resource
 
 interface Telling {
   readonly told: SurfaceErrors
@@ -64,9 +70,10 @@ const describer =
   ({ told, wholeSchema }: Telling) =>
   (operation: Operation, operationId: string): object => {
     const { summary, description, parameters, query, body, required, reply, calls, status } = operation
+    const example = exampleOfOperation(operation)
     const of = (place: 'path' | 'query', fields: Fields) =>
       Object.entries(fields).map(([name, field]) =>
-        parameter(place, name, field, place === 'path' || required.includes(name)),
+        parameter(place, name, field, place === 'path' || required.includes(name), example),
       )
     const all = [...of('path', parameters), ...of('query', query)]
     const content =
@@ -75,43 +82,50 @@ const describer =
         : Object.fromEntries(calls.download.types.map((type) => [type, { schema: { type: 'string' } }]))
     return {
       operationId,
-      tags: [tagOf(operation)],
+      tags: [calls.resource],
       summary,
-      ...(description === undefined ? {} : { description }),
+      description: httpDescription(calls, { description, isPublic: operation.public !== undefined }),
       ...(operation.public === undefined ? {} : { security: [] }),
       ...(all.length === 0 ? {} : { parameters: all }),
-      ...(Object.keys(body).length === 0 ? {} : { requestBody: requestBody(body, required, operation) }),
+      ...(Object.keys(body).length === 0 ? {} : { requestBody: requestBody(operation, example) }),
       responses: {
         [status]: { description: 'Done', content },
-        ...(operation.conditional
-          ? { 304: { description: 'The caller has it already (If-None-Match)' } }
-          : {}),
+        ...(operation.conditional ? { 304: { description: 'Not modified (If-None-Match)' } } : {}),
         ...failuresOf(operation, told),
       },
     }
   }
 
+/** Of what the operation takes, as the contract's own example has it. */
+function exampleOfOperation({ parameters, query, body, required, calls, example }: Operation): ExampleFields {
+  const known = { ...exampleInput(calls), ...example }
+  return exampleFields({ ...parameters, ...query, ...body }, required, known)
+}
+
 function requestBody(
-  fields: Fields,
-  required: readonly string[],
-  { sends, bare }: Pick<Operation, 'sends' | 'bare'>,
+  { body: fields, required, sends, bare }: Pick<Operation, 'body' | 'required' | 'sends' | 'bare'>,
+  examples: ExampleFields,
 ): object {
-  if (bare !== undefined) return { required: true, content: { 'application/json': { schema: fields[bare] } } }
+  if (bare !== undefined) {
+    const content = { schema: fields[bare], example: examples[bare] }
+    return { required: true, content: { 'application/json': content } }
+  }
   const names = required.filter((name) => Object.hasOwn(fields, name))
   const schema: JsonSchema = {
     type: 'object',
     ...(names.length === 0 ? {} : { required: names }),
     properties: fields,
   }
-  if (sends !== undefined) return { required: names.length > 0, content: { [sends]: { schema } } }
+  const example = exampleOf(schema, examples)
+  if (sends !== undefined) return { required: names.length > 0, content: { [sends]: { schema, example } } }
   return {
     required: names.length > 0,
     content: {
-      'application/json': { schema },
+      'application/json': { schema, example },
       // Objects have no common form there.
       ...(Object.values(fields).some(holdsObjects)
         ? {}
-        : { 'application/x-www-form-urlencoded': { schema } }),
+        : { 'application/x-www-form-urlencoded': { schema, example } }),
     },
   }
 }

@@ -30,7 +30,7 @@ export class Form {
 async function formWithFiles(body: Buffer, contentType: string): Promise<Form> {
   const headers = { 'content-type': contentType }
   const data = await new Response(new Uint8Array(body), { headers }).formData().catch((cause: unknown) => {
-    throw new GantryError('INVALID_INPUT', 'input: the body is not the form that its Content-Type says', {
+    throw new GantryError('INVALID_INPUT', 'input: the body does not match its Content-Type', {
       cause,
     })
   })
@@ -107,7 +107,7 @@ export function lenientReader(operation: Operation): (request: FastifyRequest) =
       value: unknown,
     ) => {
       if (Object.hasOwn(ineffective, name)) return warn(`${name} has no effect: ${ineffective[name]}`)
-      if (!Object.hasOwn(fields, name)) return warn(`${name} is not known here and was ignored`)
+      if (!Object.hasOwn(fields, name)) return warn(`${name} is unknown and was ignored`)
       // An empty text that has to be there is one that is wrong.
       if (isAbsent(value) && !(required.includes(name) && value === '')) return undefined
       wire[name] = read(fields[name]!)
@@ -126,7 +126,7 @@ export function lenientReader(operation: Operation): (request: FastifyRequest) =
       if (typeof sent !== 'object' || Array.isArray(sent))
         throw new GantryError('INVALID_INPUT', 'input: body must be a JSON object')
       for (const [name, value] of Object.entries(sent)) {
-        const unknown = (inner: string) => warn(`${name}: ${inner} is not known there and was ignored`)
+        const unknown = (inner: string) => warn(`${name}: ${inner} is unknown and was ignored`)
         take(body, name, (schema) => fromJson(jsonSchema(schema), value, unknown), value)
       }
     }

@@ -59,6 +59,8 @@ export interface Operation {
   readonly public?: HttpRoute['public']
   /** Whether it answers 304 to who has the reply already. */
   readonly conditional?: true
+  /** Fields of an example, where that of the contract does not say them. */
+  readonly example: Wire
   readonly calls: Contract
   /** Fields of the contract that the path says, not the caller. */
   readonly bind: Readonly<Record<string, string | boolean | number>>
@@ -89,6 +91,7 @@ export interface Own<C extends Contract> extends Pick<
   /** Tells the operation from another one of the same contract. */
   readonly variant?: string
   readonly conditional?: true
+  readonly example?: Operation['example']
   readonly request?: (wire: Wire, warn: Warn) => Wire & Partial<Input<C>>
   readonly response?: (native: Output<C>) => unknown
   readonly choose?: Translation['choose']
@@ -137,6 +140,7 @@ export function operation<C extends Contract>(
     reply: own.reply ?? calls.output,
     errors: own.errors ?? {},
     refuses: own.refuses ?? {},
+    example: own.example ?? {},
     ...(own.public === undefined ? {} : { public: own.public }),
     ...(own.sends === undefined ? {} : { sends: own.sends }),
     ...(own.bare === undefined ? {} : { bare: own.bare }),

@@ -73,7 +73,7 @@ export class Refusals {
         }),
       )
     } catch (err) {
-      this.#log.error({ err, refusals: counted.length }, 'Refusals are not in the audit log.')
+      this.#log.error({ err, refusals: counted.length }, 'Refusals could not be written to the audit log.')
     }
   }
 }

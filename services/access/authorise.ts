@@ -19,7 +19,7 @@ export function authoriser(keys: KeyCollection, { log, ...platform }: Judging & 
     if ('refused' in found) return found
     const { key, until, isReplaced } = found
     noteUse(keys, key).catch((err: unknown) =>
-      log.warn({ err, key: key.id }, 'The last use of a key was not noted.'),
+      log.warn({ err, key: key.id }, 'The last use of a key could not be recorded.'),
     )
     return {
       keyId: key.id,
@@ -81,12 +81,12 @@ const refuse = (reason: Reason, refused: string = reason): Refused => ({ refused
 /** Why a token opens nothing, and what its owner can do. */
 export const remedies = {
   'no token': 'send it as Authorization: Bearer …, or as the token of a NATS connection',
-  'malformed token': 'copy it whole, from gantry. on, without a line break in it',
-  'a token of another instance': 'use a key of this platform, or the address of the other',
-  'unknown key': 'make another key',
-  'wrong secret': 'use the token of the last rotation; after a change of storage.salt make another key',
-  'expired key': 'make another key',
-  'revoked key': 'make another key',
+  'malformed token': 'copy the whole token, starting with gantry., without line breaks',
+  'a token of another instance': 'use a key of this platform, or the address of the other platform',
+  'unknown key': 'create another key',
+  'wrong secret': 'use the token of the last rotation, or create another key if storage.salt has changed',
+  'expired key': 'create another key',
+  'revoked key': 'create another key',
 } as const
 type Reason = keyof typeof remedies
 type Refused = Refusal & { readonly reason: Reason }

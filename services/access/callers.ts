@@ -17,7 +17,7 @@ export const isAdministrator = (key: Pick<Key, 'capabilities'>): boolean =>
 export async function callersKey(keys: KeyCollection, caller: Caller): Promise<StoredKey> {
   if (caller.kind === 'platform') throw new GantryError('DENIED', 'the platform itself has no key')
   const key = await keys.get(caller.keyId)
-  if (key === undefined) throw new GantryError('NOT_FOUND', `the key ${caller.keyId} is gone`)
+  if (key === undefined) throw new GantryError('NOT_FOUND', `the key ${caller.keyId} no longer exists`)
   return key
 }
 
@@ -49,7 +49,7 @@ export function refuseSecretOf(own: StoredKey, asked: StoredKey): void {
   if (asked.expires !== undefined && Date.parse(asked.expires) <= Date.parse(own.expires)) return
   throw new GantryError(
     'EXCEEDS_ROLE',
-    `key ${asked.id} ${asked.expires === undefined ? 'has no end' : `ends at ${asked.expires}`}, and yours ends at ${own.expires}: its new token would outlast yours`,
+    `key ${asked.id} ${asked.expires === undefined ? 'does not expire' : `expires at ${asked.expires}`}, but your key expires at ${own.expires}: rotate it with a key that expires later`,
     { details: { expires: [own.expires] } },
   )
 }

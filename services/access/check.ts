@@ -5,7 +5,7 @@ import type { rbac } from '../../subjects/access/roles.ts'
 import { maxTextLength } from '../../subjects/kit/schemas.ts'
 import { shortened } from '../../subjects/kit/shortened.ts'
 import { callersKey, isAdministrator } from './callers.ts'
-import { type KeyCollection, type StoredKey, whyInvalid } from './keys/keys.ts'
+import { type KeyCollection, noKeyText, type StoredKey, whyInvalid } from './keys/keys.ts'
 import { withheldFromReplaced } from './keys/withheld.ts'
 
 type Decision = Output<(typeof rbac)['check']>
@@ -17,7 +17,7 @@ export function rbacHandlers({ keys }: { keys: KeyCollection }): Handlers<typeof
       const own = await callersKey(keys, call.caller)
       const key = keyId === undefined ? own : await keys.get(keyId)
       if (key === undefined || !(own.owner === key.owner || isAdministrator(own))) {
-        throw call.fail('NOT_FOUND', `there is no key ${keyId}`)
+        throw call.fail('NOT_FOUND', noKeyText(keyId ?? own.id))
       }
       return decide(key, action, subject)
     },
@@ -46,7 +46,7 @@ function decide(key: StoredKey, action: 'publish' | 'subscribe', subject: string
 function exceptionOf({ previous }: StoredKey, action: 'publish' | 'subscribe', subject: string): string {
   const hasTwo = previous !== undefined && Date.parse(previous.until) > Date.now()
   return hasTwo && action === 'publish' && withheldFromReplaced.includes(subject)
-    ? `, but not for the token that was replaced, which is taken until ${previous.until}`
+    ? `, but not for the replaced token, which is valid until ${previous.until}`
     : ''
 }
 

@@ -42,6 +42,7 @@ import { LocalOperator } from './keys/local-operator.ts'
 import { ownerLimitsOf, OwnerRoom } from './keys/owner-limits.ts'
 import { admin } from './roles/built-in-roles.ts'
 import { keyPermissionHandlers } from './keys/permissions.ts'
+import { endSessions } from './keys/end-sessions.ts'
 import { assignmentHandlers, roleHandlers } from './roles/handlers.ts'
 import { signIn as signInPerson } from './roles/people.ts'
 import { settingsHandlers, userHandlers } from './roles/user-handlers.ts'
@@ -84,7 +85,7 @@ const store = part({
 })
 
 /** What is recorded of a fault that nobody outside is told of. */
-const unknownFault = { code: 'INTERNAL', message: 'the service failed' } as const
+const unknownFault = { code: 'INTERNAL', message: 'internal error' } as const
 
 /** Counts and records who was refused, and what keys were not allowed to do. */
 const refusalRecords = part({
@@ -92,9 +93,9 @@ const refusalRecords = part({
   tasks: ['access.refusals'],
   start: ({ state, trail, metrics, notices, log }: AccessNeeds & { readonly state: AccessState }) => {
     const attempts = metrics.counter('auth.attempts.total', {
-      help: 'Connections that presented a token, and sign-ins',
+      help: 'Authentication attempts: connections with a token, and sign-ins',
     })
-    const failures = metrics.counter('auth.failures.total', { help: 'Those of them that were refused' })
+    const failures = metrics.counter('auth.failures.total', { help: 'Rejected authentication attempts' })
     const refusals = new Refusals(trail, log)
     const violations = new Refusals(trail, log, async (keyId) => {
       const key = await state.keys.get(keyId)
@@ -244,6 +245,9 @@ const keyService = service({
         keysInternal: {
           ...keyPermissionHandlers(state, ends),
           recover: ({ token }) => operator.recover(token),
+          'end-sessions': async ({ owner }) => ({
+            ended: await endSessions({ keys: state.keys, trail, kick }, owner),
+          }),
         },
       },
       run: async () => {

@@ -4,7 +4,7 @@ export class Refused extends Error {}
 /** The identity provider did not answer, or not as one does. */
 export class Unreachable extends Error {
   constructor(what: string, cause: unknown) {
-    super(`${what} cannot be had: ${reasonOf(cause)}`, { cause })
+    super(`cannot get ${what}: ${reasonOf(cause)}`, { cause })
   }
 }
 

@@ -49,7 +49,7 @@ export async function personOfTokens(
   const rules = rulesOf(provider, discovered)
   const configured = discovered.clients[kind]
   const { groupsClaim } = provider.config
-  if (tokens.id_token === undefined) throw new Refused('there is no ID token; is openid among oidc.scopes?')
+  if (tokens.id_token === undefined) throw new Refused('there is no ID token: add openid to oidc.scopes')
   // The package trusts the connection that an ID token came over; we verify its signature too.
   const identity = await verifyToken(tokens.id_token, rules)
   const sources: Claims[] = [identity]
@@ -57,7 +57,7 @@ export async function personOfTokens(
   if (!hasGroups()) sources.push(...(await accessClaims(tokens.access_token, rules, identity.sub)))
   if (!hasGroups() && configured.serverMetadata().userinfo_endpoint !== undefined) {
     sources.push(
-      await ofProvider('what it knows of the person', () =>
+      await ofProvider('the user info', () =>
         client.fetchUserInfo(configured, tokens.access_token, identity.sub),
       ),
     )

@@ -29,7 +29,7 @@ export class WebTokens {
   /** A token that ends with its session. */
   async issue({ token, user, key }: Session): Promise<{ token: string; expires: string }> {
     const expires = key.expires
-    if (expires === undefined) throw new Error('a session without an end')
+    if (expires === undefined) throw new Error('a session without an expiry time')
     const jwt = await new SignJWT({ [sessionClaim]: this.#sealer.seal(token) })
       .setProtectedHeader({ alg: algorithm, typ: 'JWT' })
       .setIssuer(this.#issuer)
@@ -52,7 +52,7 @@ export class WebTokens {
       })
       return this.#sealer.open(String(payload[sessionClaim]))
     } catch (cause) {
-      throw new GantryError('UNAUTHENTICATED', 'the token is not valid here', { cause })
+      throw new GantryError('UNAUTHENTICATED', 'the token is not valid for this platform', { cause })
     }
   }
 }

@@ -20,13 +20,13 @@ const rule = (kind: AlertKindName, more: Partial<StoredRule> & Pick<StoredRule, 
 export const builtInRules: readonly StoredRule[] = [
   rule('extension-lost', {
     name: 'extension-lost',
-    description: 'An extension is gone, and does not come back by itself',
+    description: 'An extension was lost and has not reconnected',
     severity: 'critical',
     forSeconds: restartSeconds,
   }),
   rule('error-rate', {
     name: 'error-rate',
-    description: 'The platform fails often',
+    description: 'The platform returns many server errors',
     severity: 'critical',
     threshold: 5,
     windowSeconds: 300,
@@ -35,31 +35,46 @@ export const builtInRules: readonly StoredRule[] = [
   }),
   rule('storage-file', {
     name: 'storage-file',
-    description: 'The storage will be full, and changes refused: raise max_file in messaging.config',
+    description:
+      'The storage is almost full, and changes will be refused: raise max_file in messaging.config',
     threshold: 80,
     keepFiringForSeconds: steadySeconds,
   }),
   rule('storage-memory', {
     name: 'storage-memory',
-    description: 'The memory for streams will be full: raise max_mem in messaging.config',
+    description: 'The memory for streams is almost full: raise max_mem in messaging.config',
     threshold: 80,
     keepFiringForSeconds: steadySeconds,
   }),
   rule('key-expiring', {
     name: 'key-expiring',
-    description: 'Whoever uses the key needs another soon',
+    description: 'An API key expires soon: replace it',
     threshold: 14,
   }),
   rule('migration-failed', {
     name: 'migration-failed',
-    description: 'A migration needs somebody to look at it',
+    description: 'A migration requires attention',
     severity: 'critical',
     forSeconds: restartSeconds,
     keepFiringForSeconds: restartSeconds,
   }),
   rule('migration-lagging', {
     name: 'migration-lagging',
-    description: 'A live migration does not keep up with its source',
+    description: 'A live migration falls behind its source',
+    threshold: 600,
+    forSeconds: steadySeconds,
+    keepFiringForSeconds: steadySeconds,
+  }),
+  rule('metadata-migration-failed', {
+    name: 'metadata-migration-failed',
+    description: 'A metadata migration requires attention',
+    severity: 'critical',
+    forSeconds: restartSeconds,
+    keepFiringForSeconds: restartSeconds,
+  }),
+  rule('metadata-migration-lagging', {
+    name: 'metadata-migration-lagging',
+    description: 'A metadata migration falls behind its source',
     threshold: 600,
     forSeconds: steadySeconds,
     keepFiringForSeconds: steadySeconds,
@@ -82,11 +97,11 @@ export function usualOf(kind: AlertKindName): Omit<StoredRule, 'name' | 'descrip
 export function checkRule({ kind, threshold, windowSeconds }: StoredRule): void {
   const known = kindOf(kind).threshold
   if (known === undefined && threshold !== undefined)
-    throw notAccepted('threshold', `is not for ${kind}, which has nothing to compare: leave it out`)
+    throw notAccepted('threshold', `does not apply to ${kind}: remove it`)
   if (known !== undefined && threshold !== undefined && threshold > known.maximum)
     throw notAccepted('threshold', `must be at most ${known.maximum} ${known.unit} for ${kind}`)
   if (kind !== 'error-rate' && windowSeconds !== undefined)
-    throw notAccepted('windowSeconds', `is for error-rate alone, not for ${kind}: leave it out`)
+    throw notAccepted('windowSeconds', `applies only to error-rate, not to ${kind}: remove it`)
 }
 
 export const publicRule = (rule: StoredRule): AlertRule => ({

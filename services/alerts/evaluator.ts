@@ -89,7 +89,7 @@ export class Evaluator {
       this.#looking = this.#again
       this.#again = undefined
       return this.#look().catch((err: unknown) =>
-        this.#options.log.warn({ err }, 'Alerts could not be looked at; retrying.'),
+        this.#options.log.warn({ err }, 'Alert rules could not be evaluated; retrying.'),
       )
     })
     return this.#again
@@ -115,7 +115,7 @@ export class Evaluator {
         this.#blind.delete(rule.name)
       } catch (err) {
         if (!this.#blind.has(rule.name))
-          this.#options.log.warn({ err, rule: rule.name }, 'A rule for alerts cannot be looked at; retrying.')
+          this.#options.log.warn({ err, rule: rule.name }, 'An alert rule could not be evaluated; retrying.')
         this.#blind.add(rule.name)
       }
     }
@@ -176,7 +176,7 @@ export class Evaluator {
       ),
     )
     this.#alerts.set(alert.id, alert)
-    log.info({ alert: alert.id, rule: alert.rule, object: alert.object }, 'An alert is resolved.')
+    log.info({ alert: alert.id, rule: alert.rule, object: alert.object }, 'An alert was resolved.')
     const over = this.alerts().filter((one) => one.state === 'resolved')
     for (const { id } of over.slice(maxResolved)) {
       await state.alerts.erase(id)

@@ -34,7 +34,8 @@ export function alertHandlers(dependencies: AlertDependencies): Handlers<typeof 
     },
     get: ({ id }, call) => {
       const alert = evaluator.get(id)
-      if (alert === undefined) throw call.fail('NOT_FOUND', `there is no alert ${id}, or not any more`)
+      if (alert === undefined)
+        throw call.fail('NOT_FOUND', `there is no alert ${id}; it may have been removed`)
       return publicAlert(alert)
     },
     rules: async ({ after, limit = maxPageLength }) =>
@@ -45,7 +46,10 @@ export function alertHandlers(dependencies: AlertDependencies): Handlers<typeof 
     'put-rule': async ({ name, ...changes }, call) => {
       const known = (await state.rules.get(name)) ?? builtInRule(name)
       if (known === undefined && (await state.rules.list()).length >= maxAlertRules)
-        throw call.fail('NOT_ALLOWED_IN_STATE', `there are ${maxAlertRules} rules: delete one first`)
+        throw call.fail(
+          'NOT_ALLOWED_IN_STATE',
+          `there are already ${maxAlertRules} rules, which is the limit: delete one first`,
+        )
       const stored = await state.rules.upsert(name, (current) =>
         changed(name, current ?? builtInRule(name), changes),
       )
@@ -68,12 +72,12 @@ function changed(
   { kind = before?.kind, ...changes }: Partial<Omit<StoredRule, 'name'>>,
 ): StoredRule {
   if (kind === undefined) {
-    throw notAccepted('kind', 'is missing: a new rule needs one')
+    throw notAccepted('kind', 'is missing: a new rule requires it')
   }
   if (before !== undefined && before.kind !== kind) {
     throw new GantryError(
       'NOT_ALLOWED_IN_STATE',
-      `${name} is a rule of kind ${before.kind}: make another one for ${kind}`,
+      `the kind of ${name} is ${before.kind} and cannot be changed: create a new rule for ${kind}`,
     )
   }
   const rule = { ...(before ?? { ...usualOf(kind), name, description: '' }), ...changes }

@@ -25,5 +25,5 @@ function lagText({ migrationId, changeDetection }: Live, lagSeconds: number): st
   const seconds = Math.round(lagSeconds)
   return isTold(changeDetection)
     ? `a change of the migration ${migrationId} has waited for ${seconds} s`
-    : `what changed at the source of the migration ${migrationId} in the last ${seconds} s may not be at its target`
+    : `changes of the last ${seconds} s at the source of the migration ${migrationId} may not be at its target`
 }

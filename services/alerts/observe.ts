@@ -1,3 +1,4 @@
+import { responsesOf } from '../../subjects/observability/own-metrics.ts'
 import { call } from '../../broker/rpc/client.ts'
 import type { NatsConnection } from '../../broker/rpc/connection.ts'
 import { storageUse } from '../../broker/state/storage.ts'
@@ -9,12 +10,15 @@ import { keysInternal } from '../../subjects/access/keys.ts'
 import { platformSource } from '../../subjects/observability/metric-model.ts'
 import type { Migration, MigrationState } from '../../subjects/migrations/model/model.ts'
 import { migrations } from '../../subjects/migrations/migrations.ts'
+import { type MetadataMigration, metadataMigrations } from '../../subjects/metadata/migrations.ts'
 import { observability } from '../../subjects/observability/observability.ts'
+import { allPages } from '../../subjects/kit/pages.ts'
 import { plural } from '../../subjects/kit/plural.ts'
-import { maxPageLength, maxTextLength } from '../../subjects/kit/schemas.ts'
+import { maxTextLength } from '../../subjects/kit/schemas.ts'
 import { shortened } from '../../subjects/kit/shortened.ts'
 import type { Observation } from './judge.ts'
 import { lagging } from './lagging.ts'
+import { metadataFailure, metadataLagging } from './metadata.ts'
 import type { StoredRule } from './record.ts'
 
 /** Fewer answers than these make no rate: one that failed of three is no fault of the platform. */
@@ -29,6 +33,7 @@ type Observe = (rule: StoredRule, look: Look) => Promise<Observation[]>
 export class Look {
   readonly connection: NatsConnection
   #migrations: Promise<Migration[]> | undefined
+  #metadataMigrations: Promise<MetadataMigration[]> | undefined
   #storage: ReturnType<typeof storageUse> | undefined
 
   constructor(connection: NatsConnection) {
@@ -36,21 +41,19 @@ export class Look {
   }
 
   migrations(): Promise<Migration[]> {
-    return (this.#migrations ??= allMigrations(this.connection))
+    return (this.#migrations ??= allPages((after) =>
+      call(this.connection, migrations.list, { ...(after && { after: after.migrationId }) }),
+    ))
+  }
+
+  metadataMigrations(): Promise<MetadataMigration[]> {
+    return (this.#metadataMigrations ??= allPages((after) =>
+      call(this.connection, metadataMigrations.list, { ...(after && { after: after.migrationName }) }),
+    ))
   }
 
   storage(): ReturnType<typeof storageUse> {
     return (this.#storage ??= storageUse(this.connection))
-  }
-}
-
-async function allMigrations(connection: NatsConnection): Promise<Migration[]> {
-  const all: Migration[] = []
-  for (;;) {
-    const after = all.at(-1)?.migrationId
-    const page = await call(connection, migrations.list, after === undefined ? {} : { after })
-    all.push(...page)
-    if (page.length < maxPageLength) return all
   }
 }
 
@@ -95,7 +98,7 @@ const rounded = (value: number): number => Math.round(value * 100) / 100
 const storageAlert = (object: string, share: number, threshold: number): Observation[] =>
   share < threshold
     ? []
-    : [{ object, value: rounded(share), summary: `${rounded(share)} % of ${object} are in use` }]
+    : [{ object, value: rounded(share), summary: `${rounded(share)} % of ${object} is in use` }]
 
 /** By kind; thresholds are those of the built-in rules, where a rule has none. */
 const observers: Readonly<Record<AlertKindName, Observe>> = {
@@ -107,10 +110,10 @@ const observers: Readonly<Record<AlertKindName, Observe>> = {
   'error-rate': async ({ threshold = 0, windowSeconds = 0 }, { connection }) => {
     const all = await sumOf(connection, 'http.requests.total', windowSeconds)
     if (all < minRequests) return []
-    const failed = await sumOf(connection, 'http.responses.5xx', windowSeconds)
+    const failed = await sumOf(connection, responsesOf(5), windowSeconds)
     const value = rounded(shareOf(failed, all))
     if (value <= threshold) return []
-    const summary = `${value} % of ${all} answers in ${windowSeconds} s had a status of 500 and above`
+    const summary = `${value} % of ${all} responses in ${windowSeconds} s had status 500 or above`
     return [{ object: 'http', value, summary }]
   },
   'storage-file': async ({ threshold = 0 }, look) => {
@@ -139,6 +142,10 @@ const observers: Readonly<Record<AlertKindName, Observe>> = {
     }),
   'migration-lagging': async ({ threshold = 0 }, look) =>
     (await look.migrations()).flatMap((migration) => lagging(migration, threshold)),
+  'metadata-migration-failed': async (_, look) =>
+    (await look.metadataMigrations()).flatMap((migration) => metadataFailure(migration)),
+  'metadata-migration-lagging': async ({ threshold = 0 }, look) =>
+    (await look.metadataMigrations()).flatMap((migration) => metadataLagging(migration, threshold)),
 }
 
 /** What a rule fires for at the moment. @throws when that cannot be learned */

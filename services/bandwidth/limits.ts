@@ -1,4 +1,5 @@
 import { every, type Task } from '../../broker/tasks/tasks.ts'
+import { rateText } from '../../subjects/kit/binary-size.ts'
 import { subjectToken } from '../../subjects/kit/names.ts'
 import { type Bucket, noRates, type Rates } from '../engine/run/bucket.ts'
 import { Buckets } from './buckets.ts'
@@ -65,12 +66,12 @@ export class Limits {
       .flatMap((policy) => {
         const { bytesPerSecond, requestsPerSecond } = ratesAt(policy, now)
         const rates = [
-          ...(bytesPerSecond === undefined ? [] : [`${bytesPerSecond} bytes`]),
-          ...(requestsPerSecond === undefined ? [] : [`${requestsPerSecond} requests`]),
+          ...(bytesPerSecond === undefined ? [] : [rateText(bytesPerSecond)]),
+          ...(requestsPerSecond === undefined ? [] : [`${requestsPerSecond} requests/s`]),
         ]
-        return rates.length === 0 ? [] : [`${idOf(policy)} ${rates.join(' and ')} a second`]
+        return rates.length === 0 ? [] : [`${idOf(policy)}, ${rates.join(' and ')}`]
       })
-    return words.length === 0 ? undefined : words.join(', ')
+    return words.length === 0 ? undefined : words.join('; ')
   }
 
   /** What each process may move under a limit: they are given equal parts. */

@@ -72,7 +72,8 @@ export function extensionHandlers({
       requireSubscription(key, capabilities, prefix)
       checkRegistration(registration)
       const { connection } = call
-      if (connection === undefined) throw new GantryError('INTERNAL', 'the broker does not say who registers')
+      if (connection === undefined)
+        throw new GantryError('INTERNAL', 'the broker did not identify the caller of the registration')
       await lifecycle.claim(prefix, owner)
       const registered = new Date().toISOString()
       await lifecycle.join({ instance, prefix, owner, key, registered, connection, registration })
@@ -154,7 +155,7 @@ const away = (prefix: string, lostSince: string | undefined): GantryError =>
     ? unseen(prefix)
     : new GantryError(
         'UNAVAILABLE',
-        `the extension ${prefix} was lost at ${lostSince}; it is not there at the moment`,
+        `the extension ${prefix} disconnected at ${lostSince} and has not reconnected; try again later`,
       )
 
 /** What the newest instance registered is what holds. */

@@ -47,13 +47,13 @@ export class Lifecycle {
       if (known !== undefined) {
         throw new GantryError(
           'NOT_ALLOWED_IN_STATE',
-          `the prefix ${prefix} belongs to somebody else: choose another, or have its owner or an administrator give it up with "${product} extensions release ${prefix}"`,
+          `the prefix ${prefix} belongs to another owner: choose another prefix, or ask its owner or an administrator to release it with "${product} extensions release ${prefix}"`,
         )
       }
       if (await owned.isGroupOf(owner, extensionLimits.prefixesOfOwner)) {
         throw new GantryError(
           'NOT_ALLOWED_IN_STATE',
-          `${owner} has ${extensionLimits.prefixesOfOwner} prefixes: give one up with "${product} extensions release"`,
+          `${owner} already has ${extensionLimits.prefixesOfOwner} prefixes, which is the limit: release one with "${product} extensions release"`,
         )
       }
       try {
@@ -74,12 +74,12 @@ export class Lifecycle {
     if (known !== undefined && known.key !== key)
       throw new GantryError(
         'IN_USE',
-        `another key has an instance ${instance} of ${prefix}: choose another id`,
+        `another key already has an instance ${instance} of ${prefix}: choose another id`,
       )
     if (known === undefined && directory.instances(prefix).length >= extensionLimits.instances)
       throw new GantryError(
         'IN_USE',
-        `${prefix} has ${extensionLimits.instances} instances, which is the limit`,
+        `${prefix} already has ${extensionLimits.instances} instances, which is the limit: stop one first`,
       )
     const id = instanceKey(record)
     await state.heartbeats.put(id, { seen: record.registered })
@@ -138,16 +138,14 @@ export class Lifecycle {
   /** Where it hangs its connection may still be there, and the broker would go on to send it calls. */
   async #loseSilent(record: InstanceRecord): Promise<void> {
     const { directory, disconnect } = this.#options
-    await this.lose(record, 'it has sent no heartbeat')
+    await this.lose(record, 'it sent no heartbeat')
     const { connection, registration } = record
     if (!registration.outlivesConnection && directory.on(connection).length === 0)
       await disconnect(connection)
   }
 
   #inBackground(work: Promise<void>): void {
-    work.catch((err: unknown) =>
-      this.#options.log.error({ err }, 'An extension that is gone could not be removed.'),
-    )
+    work.catch((err: unknown) => this.#options.log.error({ err }, 'A lost extension could not be removed.'))
   }
 
   #note({ prefix, instance }: InstanceRecord, level: 'info' | 'warn', message: string): void {
@@ -161,7 +159,7 @@ export class Lifecycle {
     try {
       await state.instances.delete(id, (current) => {
         if (!isSameConnection(current.connection, record.connection))
-          throw new GantryError('CONFLICT', `${id} is back`)
+          throw new GantryError('CONFLICT', `${id} is connected again`)
       })
     } catch (error) {
       if (isGantryError(error, 'NOT_FOUND') || isGantryError(error, 'CONFLICT')) return false

@@ -65,7 +65,7 @@ export class LogBook {
       } catch (err) {
         this.#log.error(
           { err, prefix, entries: entries.size },
-          'What happened to an extension is not logged.',
+          'The log of an extension could not be written.',
         )
       }
     }

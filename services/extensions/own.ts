@@ -17,9 +17,6 @@ export const ownExtensions =
     const known = await owned.get(prefix)
     // Whose else it is, is nobody's business.
     if (known?.owner !== owner)
-      throw new GantryError(
-        'NOT_FOUND',
-        `you have no extension ${prefix}: one registers before anything else`,
-      )
+      throw new GantryError('NOT_FOUND', `you have no extension ${prefix}: register it first`)
     return owner
   }

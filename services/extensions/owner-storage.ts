@@ -60,7 +60,7 @@ export class OwnerStorage {
       // What is replaced makes room, and what does not grow needs none.
       if (addedBytes - (await replacedBytes()) <= freeBytes) return
       throw limitReached(
-        `the extensions of ${owner} store ${known.maxBytes / mib} MiB, the most they may`,
+        `the extensions of ${owner} already store ${known.maxBytes / mib} MiB, which is the limit`,
         'maxStorageMib',
         `delete values with "${product} extension-storage delete"`,
       )

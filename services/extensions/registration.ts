@@ -21,8 +21,9 @@ const reserved = new Set<string>([
   ...contracts.map(({ resource }) => resource),
 ])
 
-/** Names of services of the platform, as they are discovered by. */
-const isServiceName = (name: string): boolean => name.toLowerCase().startsWith(`${product}-`)
+/** Names of services of the platform, as they are discovered by, and what names of its metrics begin with. */
+const isServiceName = (name: string): boolean =>
+  [`${product}-`, `${product}_`].some((beginning) => name.toLowerCase().startsWith(beginning))
 
 /** @throws GantryError INVALID_INPUT that names each field and what to do */
 export function checkRegistration(registration: Registration): void {
@@ -36,7 +37,7 @@ export function checkRegistration(registration: Registration): void {
 
 const prefixProblems = ({ prefix }: Registration): Problem[] =>
   reserved.has(prefix.toLowerCase()) || isServiceName(prefix)
-    ? [{ field: 'prefix', problem: `must not be ${prefix}, which is a word of Gantry itself` }]
+    ? [{ field: 'prefix', problem: `must not be ${prefix}, which is reserved` }]
     : []
 
 function endpointProblems({ prefix, endpoints = [] }: Registration): Problem[] {
@@ -46,9 +47,9 @@ function endpointProblems({ prefix, endpoints = [] }: Registration): Problem[] {
     const at = `endpoints[${index}]`
     const problems = [...subjectProblems(prefix, endpoint, at), ...schemasProblems(endpoint, at)]
     if (names.indexOf(endpoint.name) < index)
-      problems.push({ field: `${at}.name`, problem: `${endpoint.name} is there already` })
+      problems.push({ field: `${at}.name`, problem: `${endpoint.name} is used twice` })
     else if (subjects.indexOf(subjects[index]!) < index)
-      problems.push({ field: `${at}.subject`, problem: `${subjects[index]} is there already` })
+      problems.push({ field: `${at}.subject`, problem: `${subjects[index]} is used twice` })
     return problems
   })
 }
@@ -57,7 +58,7 @@ function subjectProblems(prefix: string, { subject }: Endpoint, at: string): Pro
   if (subject === undefined) return []
   const own = extensionSubjects(prefix)
   const isInside = ruleCovers(own, subject) && !/[*>]/.test(subject)
-  return isInside ? [] : [{ field: `${at}.subject`, problem: `must be one subject inside ${own}` }]
+  return isInside ? [] : [{ field: `${at}.subject`, problem: `must be a single subject below ${own}` }]
 }
 
 function schemasProblems({ input, output }: Endpoint, at: string): Problem[] {
@@ -84,21 +85,22 @@ function pageProblems({ resources = [], routes = [], menus = [], widgets = [] }:
   const known = resources.map(({ uri }) => uri)
   const missing = (list: readonly { uri: string }[], name: string) =>
     list.flatMap(({ uri }, index) =>
-      known.includes(uri)
-        ? []
-        : [{ field: `${name}[${index}].uri`, problem: `${uri} is none of the resources` }],
+      known.includes(uri) ? [] : [{ field: `${name}[${index}].uri`, problem: `${uri} is not in resources` }],
     )
   const twice = known.flatMap((uri, index) =>
-    known.indexOf(uri) < index
-      ? [{ field: `resources[${index}].uri`, problem: `${uri} is there already` }]
-      : [],
+    known.indexOf(uri) < index ? [{ field: `resources[${index}].uri`, problem: `${uri} is used twice` }] : [],
   )
   const paths = routes.map(({ path }) => path)
   // Who registers no routes may show its pages in its own way.
   const deadEnds = menus.flatMap(({ route }, index) =>
     paths.length === 0 || paths.includes(route)
       ? []
-      : [{ field: `menus[${index}].route`, problem: `${route} is none of the routes: ${paths.join(', ')}` }],
+      : [
+          {
+            field: `menus[${index}].route`,
+            problem: `${route} is not one of the routes: ${paths.join(', ')}`,
+          },
+        ],
   )
   return [...missing(routes, 'routes'), ...missing(widgets, 'widgets'), ...deadEnds, ...twice]
 }
@@ -115,10 +117,10 @@ export function requireSubscription(keyId: string, capabilities: Capabilities, p
       ? `; its rules deny ${stronger}`
       : near === undefined
         ? ''
-        : `; it has ${near}, and upper and lower case are different`
+        : `; it has ${near}, but subjects are case-sensitive`
   throw new GantryError(
     'DENIED',
-    `this key may not subscribe to ${subjects}: it needs the rule "${subjects}" in sub.allow${hint}`,
+    `this key may not subscribe to ${subjects}: use a key with the rule "${subjects}" in sub.allow${hint}`,
     { details: { action: 'subscribe', subject: subjects, rule: subjects } },
   )
 }

@@ -73,7 +73,7 @@ export class Storages {
     if (storage.watches >= maxWatches)
       throw new GantryError(
         'OVERLOADED',
-        `${maxWatches} calls wait for changes of the storage of ${prefix}, the most there may be: use one watch for each process`,
+        `${maxWatches} watches are open on the storage of ${prefix}, which is the limit: use one watch per process`,
       )
     storage.watches += 1
     try {
@@ -202,7 +202,7 @@ async function requireRoom({
   if (addedBytes - (await replacedBytes()) <= Math.max(0, freeBytes)) return
   throw new GantryError(
     'STORAGE_FULL',
-    `the storage of ${prefix} has ${totalBytes} bytes: delete what is not needed`,
+    `the storage of ${prefix} is full (${totalBytes} bytes): delete values that are not needed`,
   )
 }
 

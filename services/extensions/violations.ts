@@ -55,7 +55,7 @@ export class Violations {
   note({ keyId, action, subject }: Violation): void {
     const rule = `${action === 'publish' ? 'pub' : 'sub'}.allow`
     const what = subject === undefined ? 'a subject with a token in it' : subject
-    const message = `permission denied: key ${keyId} may not ${action === 'publish' ? 'publish' : 'subscribe'} to ${what}, which no rule of its ${rule} covers`
+    const message = `permission denied: key ${keyId} may not ${action === 'publish' ? 'publish' : 'subscribe'} to ${what}, because no rule in its ${rule} covers it`
     const own = this.#options.directory.instances().filter(({ key }) => key === keyId)
     const prefixes = new Set(own.map(({ prefix }) => prefix))
     for (const prefix of prefixes) this.#write(prefix, message)
@@ -91,7 +91,10 @@ export class Violations {
     } catch (err) {
       if (performance.now() >= this.#failureLoggedMs + failureLogMs) {
         this.#failureLoggedMs = performance.now()
-        this.#options.log.warn({ err }, 'What an extension was not allowed to do is not in its log.')
+        this.#options.log.warn(
+          { err },
+          'A permission violation of an extension could not be written to its log.',
+        )
       }
       return false
     } finally {

@@ -8,7 +8,7 @@ import { isVisible } from '../../subjects/extensions/visible.ts'
 /** What a caller may do and see, and who it is. */
 export type Viewer = Output<(typeof keysInternal)['permissions']>
 
-/** Asks access about a key. @throws GantryError NOT_FOUND when it is not valid any more */
+/** Asks access about a key. @throws GantryError NOT_FOUND when it is no longer valid */
 export type ViewerOf = (keyId: string) => Promise<Viewer>
 
 export const askAccess =

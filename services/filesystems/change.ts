@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { Owned } from '../../broker/rpc/owners.ts'
 import type { Call, Contract, Output } from '../../subjects/kit/contract.ts'
-import type { filesystems } from '../../subjects/filesystems/filesystems.ts'
+import { fieldsOfOtherRole, type filesystems } from '../../subjects/filesystems/filesystems.ts'
 import { GantryError, notAccepted } from '../../subjects/kit/errors.ts'
 import {
   type FilesystemKind,
@@ -53,7 +53,7 @@ export function creator(kind: FilesystemKind, { owners, filesystems, sealer, sto
       owners.allowanceOf(call.caller),
     ])
     if (stored !== undefined)
-      throw new GantryError('ALREADY_EXISTS', `there is a filesystem ${fileSystemId} already`)
+      throw new GantryError('ALREADY_EXISTS', `filesystem ${fileSystemId} already exists`)
     const asker = askerWith(allowance, call.signal)
     await requireReachable({ stores, log }, { kind, options }, fileSystemId, asker)
     const record: FilesystemRecord = {
@@ -131,7 +131,10 @@ export function updater(kind: FilesystemKind, { owners, filesystems, sealer, sto
     const record = await filesystems.update(fileSystemId, (stored) => {
       // The store was asked with the options that were there before; nobody has asked it with others.
       if (!isDeepStrictEqual(stored, current)) {
-        throw new GantryError('CONFLICT', `${fileSystemId} was changed by somebody else at the same time`)
+        throw new GantryError(
+          'CONFLICT',
+          `${fileSystemId} was changed by another request at the same time; try again`,
+        )
       }
       const { reportedChanges: wasReported = false, ...rest } = stored
       return {
@@ -149,13 +152,10 @@ export function updater(kind: FilesystemKind, { owners, filesystems, sealer, sto
 
 /** Sources and targets share a contract, and some fields belong to one of them. */
 function refuseForeignFields({ role, ...place }: Place): void {
-  const ofOther = {
-    source: ['listenAndApplySourceChanges'],
-    target: ['scanOnly', 'reportedChanges'],
-  } as const
-  const foreign = role && ofOther[role].find((name) => place[name as keyof typeof place] !== undefined)
+  const foreign =
+    role && fieldsOfOtherRole[role].find((name) => place[name as keyof typeof place] !== undefined)
   if (foreign === undefined) return
-  throw notAccepted(foreign, `is not a field of a ${role}`)
+  throw notAccepted(foreign, `is not allowed for a ${role}`)
 }
 
 async function requireReachable(

@@ -60,7 +60,7 @@ export function filesystemHandlers(dependencies: FilesystemDependencies): Handle
     if (uses.length === 0) return
     throw new GantryError(
       'IN_USE',
-      `${fileSystemId} is needed by the migrations ${uses.join(', ')}; delete them first`,
+      `${fileSystemId} is used by the migrations ${uses.join(', ')}; delete them first`,
       {
         details: { migrations: uses },
       },
@@ -149,16 +149,17 @@ export function filesystemHandlers(dependencies: FilesystemDependencies): Handle
       if (reportedChanges !== true)
         throw call.fail(
           'NOT_ALLOWED_IN_STATE',
-          `live migrations from ${fileSystemId} learn of changes by themselves: set reportedChanges of it to true first`,
+          `live migrations from ${fileSystemId} detect changes automatically: set its reportedChanges to true first`,
         )
-      await dependencies.reported.add(fileSystemId, report)
+      await dependencies.reported.add(fileSystemId, report, await owners.allowanceOf(call.caller))
       dependencies.tellReported(fileSystemId)
       return {}
     },
     'delete-path': async ({ fileSystemId, role, path, recursive = false }, call) => {
       const record = await find(fileSystemId, role)
       const there = pathFromText(path)
-      if (there.length === 0) throw notAccepted('path', 'is the root of the filesystem, which stays')
+      if (there.length === 0)
+        throw notAccepted('path', 'is the root of the filesystem, which cannot be removed')
       const spec = openSecrets(record.kind, record.options, dependencies.sealer)
       const asker = await askerOf(owners, call, record)
       const { outcome, entries, bytes, error } = await dependencies
@@ -179,7 +180,7 @@ export function filesystemHandlers(dependencies: FilesystemDependencies): Handle
       if (outcome === 'filled')
         throw call.fail(
           'NOT_ALLOWED_IN_STATE',
-          `${path} of ${fileSystemId} is a folder that is not empty: set recursive to remove all that is in it`,
+          `${path} of ${fileSystemId} is not empty: set recursive to delete the folder with its contents`,
         )
       if (error !== undefined) throw partlyRemoved(receivedError(error), fileSystemId, entries)
       return { removed: entries, bytes, complete: outcome === 'removed' }
@@ -193,20 +194,20 @@ const reportedLine = (lastMs: number | undefined): CheckLine => ({
   result: lastMs === undefined ? 'untried' : 'yes',
   detail:
     lastMs === undefined
-      ? 'nobody has reported any so far: start the program that does, or set reportedChanges to false'
-      : `reported by others, last at ${new Date(lastMs).toISOString()}`,
+      ? 'no changes have been reported yet: start the program that reports them, or set reportedChanges to false'
+      : `reported by other programs, last at ${new Date(lastMs).toISOString()}`,
 })
 
 const inUse = ({ migrations, isBegun }: PlaceInUse, place: string): string =>
   isBegun
-    ? `${place} is used by the migrations ${migrations.join(', ')}, which began meanwhile: the removal was stopped, and a part may be gone`
+    ? `${place} is used by the migrations ${migrations.join(', ')}, which started during the removal: the removal was stopped and may be incomplete`
     : `${place} is used by the migrations ${migrations.join(', ')}; stop them first`
 
 /** Why a removal broke off after something was gone: callers, and the audit log, are told how much. */
 function partlyRemoved(error: Error, fileSystemId: string, removed: number): unknown {
   const failure = storeFailure(error, fileSystemId)
   if (!isGantryError(failure)) return failure
-  const message = `${failure.message}; ${removed} files and folders were removed before`
+  const message = `${failure.message}; ${removed} files and folders were removed before the error`
   return new GantryError(failure.code, message, {
     cause: error,
     details: { ...(failure.details as object | undefined), removed },
@@ -217,7 +218,7 @@ function partlyRemoved(error: Error, fileSystemId: string, removed: number): unk
 function entryOf(folder: Buffer, path: Buffer): Buffer {
   const slash = path.lastIndexOf('/')
   if (path.length > 0 && path.subarray(0, Math.max(0, slash)).equals(folder)) return path.subarray(slash + 1)
-  throw notAccepted('after', 'is not the path of an entry of that folder')
+  throw notAccepted('after', 'must be the path of an entry in this folder')
 }
 
 async function healthOf(

@@ -55,7 +55,7 @@ export async function removeAt(
       entry,
     )
     if (left === 'nothing') return { outcome: 'removed', ...gone }
-    throw new StoreError('unsupported', 'something in it has a name that no path can have')
+    throw new StoreError('unsupported', 'the folder contains an entry whose name cannot be part of a path')
   } catch (error) {
     if (stop.signal.aborted) return { outcome: 'more', ...gone }
     if (gone.entries === 0) throw error

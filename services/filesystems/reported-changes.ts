@@ -1,4 +1,6 @@
 import type { NatsConnection } from '../../broker/rpc/connection.ts'
+import { OwnerDays } from '../../broker/rpc/owner-days.ts'
+import type { Allowance } from '../../broker/rpc/owners.ts'
 import { RollingLog } from '../../broker/state/rolling-log.ts'
 import type { Report } from '../../subjects/filesystems/filesystems.ts'
 import type { filesystemsInternal } from '../../subjects/filesystems/internal.ts'
@@ -9,12 +11,20 @@ import { roots, subjectToken } from '../../subjects/kit/names.ts'
 const storageShare = 20
 /** A migration that was stopped for longer compares everything when it goes on. */
 const maxAgeMs = 7 * 24 * 3_600_000
+/** What a report takes beside its text, so that empty ones are not free: its subject, headers and place in the stream. */
+const perReportBytes = 256
 
 type Reported = Output<(typeof filesystemsInternal)['reported-changes']>
 
 /** What others have said has changed in sources, for a while. */
 export class ReportedChanges {
   readonly #reports: RollingLog<Report>
+  readonly #daily = new OwnerDays({
+    limit: 'maxReportedMib',
+    unit: 2 ** 20,
+    problem: (owner, most) => `${owner} has reported ${most} MiB of changes within a day, which is the limit`,
+    fix: 'report folders with `tree` instead of their contents (/ for everything)',
+  })
 
   private constructor(reports: RollingLog<Report>) {
     this.#reports = reports
@@ -26,9 +36,10 @@ export class ReportedChanges {
     return new ReportedChanges(await RollingLog.open<Report>(connection, options))
   }
 
-  /** Resolves when it is stored. @throws GantryError STORAGE_FULL */
-  add(fileSystemId: string, report: Report): Promise<void> {
-    return this.#reports.append(subjectToken(fileSystemId), report)
+  /** Resolves when it is stored. @param by who reports; nobody is held to a limit without @throws GantryError LIMIT_REACHED, STORAGE_FULL */
+  async add(fileSystemId: string, report: Report, by?: Allowance): Promise<void> {
+    if (by !== undefined) this.#daily.charge(by, perReportBytes + Buffer.byteLength(JSON.stringify(report)))
+    await this.#reports.append(subjectToken(fileSystemId), report)
   }
 
   /** When something was reported of a filesystem last, in milliseconds since 1970; undefined where that is too long ago. */

@@ -35,7 +35,7 @@ export function storeFailure(error: unknown, what: string): unknown {
 /** What callers are not told of a store that is none. */
 export function logDetail(error: unknown, fileSystemId: string, log: Log): void {
   if (!(error instanceof StoreError) || error.detail === undefined) return
-  log.warn({ fileSystemId, reason: error.detail }, 'The endpoint of a filesystem is not that of a store.')
+  log.warn({ fileSystemId, reason: error.detail }, 'The endpoint of a filesystem is not a store of its kind.')
 }
 
 /** An entry's path as interfaces show it. */

@@ -1,6 +1,7 @@
 import { isGantryError } from '../../subjects/kit/errors.ts'
 import { concurrently } from '../../broker/common/concurrently.ts'
-import { hasEnded, type JobRecord } from './job-record.ts'
+import { hasEnded } from '../../subjects/migrations/model/jobs.ts'
+import type { JobRecord } from './job-record.ts'
 import type { ReportStore } from './reports.ts'
 import type { JobRecords, WalkJobs } from './walk-jobs.ts'
 

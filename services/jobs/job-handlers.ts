@@ -5,7 +5,8 @@ import type { Part } from '../../subjects/kit/download.ts'
 import { product } from '../../subjects/kit/names.ts'
 import { maxPageLength } from '../../subjects/kit/schemas.ts'
 import { endJob } from './forget-jobs.ts'
-import { byAge, hasEnded, type JobRecord } from './job-record.ts'
+import { hasEnded } from '../../subjects/migrations/model/jobs.ts'
+import { byAge, type JobRecord } from './job-record.ts'
 import { tooManyOf } from './owners-turns.ts'
 import type { ReportStore } from './reports.ts'
 import type { StoredRecords } from './kept-records.ts'
@@ -124,12 +125,12 @@ export function jobHandlers<R extends JobRecord, N extends string, V>({
 function gone(id: string): never {
   throw new GantryError(
     'NOT_FOUND',
-    `the reports of ${id} are gone: there was no more room for them, or it was cancelled before it began`,
+    `the reports of ${id} no longer exist: they were removed to free space, or it was cancelled before it began`,
   )
 }
 
 function requireEnded(record: JobRecord): void {
   if (hasEnded(record)) return
   const { id, status } = record
-  throw new GantryError('NOT_ALLOWED_IN_STATE', `${id} is ${status}: wait for its end, or cancel it first`)
+  throw new GantryError('NOT_ALLOWED_IN_STATE', `${id} is ${status}: wait until it ends, or cancel it first`)
 }

@@ -33,10 +33,6 @@ export const jobRecordFields = <N extends string>(reportNames: N[]) => ({
 const anyJob = Type.Object(jobRecordFields<string>([]))
 export type JobRecord = Static<typeof anyJob>
 
-/** Whether nothing will happen to it any more. */
-export const hasEnded = ({ status }: Pick<JobRecord, 'status'>): boolean =>
-  status === 'COMPLETE' || status === 'CANCELLED'
-
 /** The oldest first. */
 export const byAge = (
   one: Pick<JobRecord, 'id' | 'created'>,

@@ -1,4 +1,5 @@
-import { byAge, hasEnded, type JobRecord } from './job-record.ts'
+import { hasEnded } from '../../subjects/migrations/model/jobs.ts'
+import { byAge, type JobRecord } from './job-record.ts'
 
 type Owned = Pick<JobRecord, 'id' | 'owner' | 'created' | 'started' | 'status'>
 

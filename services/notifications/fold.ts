@@ -96,7 +96,7 @@ export class NotificationFold {
     const { event, payload } = fact
     switch (event) {
       case migrationEvents.created:
-        return this.#aboutMigration(fact, 'migration-added', 'info', 'was defined')
+        return this.#aboutMigration(fact, 'migration-added', 'info', 'was created')
       case migrationEvents.live:
         return this.#aboutMigration(fact, 'migration-live', 'info', 'is live')
       case migrationEvents.completed:
@@ -132,7 +132,7 @@ export class NotificationFold {
   #stopped(fact: StoredFact, payload: Payload<typeof migrationEvents.stopped>): void {
     // Who is asked to stop is stopping first.
     if (payload.previous === 'STOPPING') return
-    const what = 'was stopped because it cannot go on: see its conditions and failures'
+    const what = 'was stopped because it cannot continue: check its conditions and failures'
     this.#aboutMigration(fact, 'migration-auto-stopped', 'error', what, {}, stopOf(payload))
   }
 
@@ -171,7 +171,7 @@ export class NotificationFold {
       type: 'verification-finished',
       level: totalDiscrepancies > 0 ? 'warning' : 'info',
       object: migrationId,
-      message: `A verification of migration ${migrationId} is ${status}${found}`,
+      message: `The verification of migration ${migrationId} has ended with status ${status}${found}`,
       facts: payload,
     })
   }
@@ -182,7 +182,7 @@ export class NotificationFold {
       type: 'cleanup-finished',
       level: 'info',
       object: migrationId,
-      message: `A cleanup of the source of migration ${migrationId} is ${status}: ${filesRemoved} files were removed, ${filesKept} kept`,
+      message: `The source cleanup of migration ${migrationId} has ended with status ${status}: ${filesRemoved} files removed, ${filesKept} kept`,
       facts: payload,
     })
   }
@@ -193,7 +193,7 @@ export class NotificationFold {
       type: 'alert',
       level: severity === 'critical' ? 'error' : 'warning',
       object: id,
-      message: `The rule ${rule} (${kind}) has fired`,
+      message: `Alert rule ${rule} (${kind}) has fired`,
       facts: { id, rule, kind, severity },
       problem: `alert ${id}`,
     })

@@ -34,12 +34,12 @@ export function notificationHandlers({
     get: async ({ notificationId }, call) => {
       const found = (await told.now()).get(notificationId)
       if (found === undefined)
-        throw call.fail('NOT_FOUND', `there is no notification ${notificationId}, or not any more`)
+        throw call.fail('NOT_FOUND', `there is no notification ${notificationId}; it may have been removed`)
       return found
     },
     latest: async (_, call) => {
       const [latest] = (await told.now()).all()
-      if (latest === undefined) throw call.fail('NOT_FOUND', 'there is no notification yet')
+      if (latest === undefined) throw call.fail('NOT_FOUND', 'there are no notifications yet')
       return latest
     },
     feed: async ({ from = 0 }) => {

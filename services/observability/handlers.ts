@@ -48,7 +48,8 @@ export function observabilityHandlers({
   const texts = new LRUCache<string, string>({ max: maxTexts })
   return {
     report: async ({ prefix, measurements }, { caller }) => {
-      if (caller.kind === 'platform') throw new GantryError('DENIED', 'the platform itself is no extension')
+      if (caller.kind === 'platform')
+        throw new GantryError('DENIED', 'the platform itself is not an extension')
       await call(connection, extensionsInternal.own, { key: caller.keyId, prefix })
       await loaded
       store.add(prefix, measurements, Date.now())
@@ -84,7 +85,7 @@ export function observabilityHandlers({
       const who = caller.kind === 'key' ? caller.keyId : ''
       if (from === 0) {
         await collect()
-        texts.set(who, prometheusText(await seenBy(caller, store.select())))
+        texts.set(who, prometheusText(await seenBy(caller, store.select()), Date.now()))
       }
       return partOf(texts.get(who) ?? '', from)
     },

@@ -61,13 +61,13 @@ export const observabilityService = service({
       try {
         await own.look()
       } catch (error) {
-        log.debug({ err: error }, 'The broker does not say what it stores; retrying.')
+        log.debug({ err: error }, 'The broker did not report its storage use; retrying.')
       }
       await loaded
       try {
         store.add(platformSource, registry.drain(), Date.now())
       } catch (error) {
-        log.error({ err: error }, 'Metrics of the platform itself are lost.')
+        log.error({ err: error }, 'Metrics of the platform itself were lost.')
       }
     }
     const collect = () => (collecting ??= lookAndTake().finally(() => (collecting = undefined)))

@@ -86,7 +86,7 @@ export class Keeper {
       await this.#forget(nowMs)
     } catch (error) {
       for (const { series, place } of changed) series.keepChanged(place)
-      this.#log.debug({ err: error }, 'Metrics cannot be stored at the moment; retrying.')
+      this.#log.debug({ err: error }, 'Metrics could not be stored; retrying.')
     }
   }
 

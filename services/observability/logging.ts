@@ -9,7 +9,7 @@ export const loggingHandlers = (log: Log): Handlers<typeof logging> => {
     get: now,
     put: ({ level }) => {
       // Also when less is logged from now on, it is to be seen why.
-      log.warn({ level }, `The log level is ${level} now.`)
+      log.warn({ level }, `The log level is now ${level}.`)
       log.level = level
       return now()
     },

@@ -23,7 +23,7 @@ export class OwnMetrics {
     this.#looks = looks
     this.#gauges = gaugesOf(registry)
     this.#cpu = registry.counter('process.cpu.seconds.total', {
-      help: 'Processor time that the platform used, s',
+      help: 'CPU time of the platform, in seconds',
     })
     this.#delay.enable()
   }
@@ -53,16 +53,16 @@ export class OwnMetrics {
 
 function gaugesOf(registry: MetricRegistry) {
   const gauge = (name: string, help: string, labels = {}) => registry.gauge(name, { help, labels })
-  const storage = 'Bytes that the broker has stored, by kind of storage'
-  const limit = 'Bytes that the broker may store: max_file and max_mem'
+  const storage = 'Storage used by the broker, by type, in bytes'
+  const limit = 'Storage limits of the broker (max_file and max_mem), in bytes'
   return {
-    rss: gauge('process.memory.rss.bytes', 'Memory of the platform’s process, bytes'),
-    uptime: gauge('process.uptime.seconds', 'How long the platform runs, s'),
+    rss: gauge('process.memory.rss.bytes', 'Memory of the platform process, in bytes'),
+    uptime: gauge('process.uptime.seconds', 'Uptime of the platform, in seconds'),
     delay: gauge(
       'process.eventloop.delay.seconds',
-      'Longest wait of the event loop since the value before, s',
+      'Longest event loop delay since the previous value, in seconds',
     ),
-    extensions: gauge('extensions.registered.total', 'Extensions that are there'),
+    extensions: gauge('extensions.registered.total', 'Registered extensions'),
     fileBytes: gauge('storage.bytes', storage, { kind: 'file' }),
     memBytes: gauge('storage.bytes', storage, { kind: 'memory' }),
     maxFileBytes: gauge('storage.limit.bytes', limit, { kind: 'file' }),

@@ -54,7 +54,7 @@ export function query(input: Input<Query>, series: readonly Series[], context: Q
     const series = `${groups.length} series of ${Math.ceil(steps)} steps`
     throw notAccepted(
       'step',
-      `is too short, ${series} are too much for one reply: ask for fewer, or with combine`,
+      `is too short: ${series} are too many for one reply. Use a longer step, fewer series, or combine`,
     )
   }
   return {
@@ -82,7 +82,7 @@ function kindOf(series: readonly Series[], name: string): MetricKind {
   const kinds = new Map(series.map(({ key }) => [key.kind, key.source]))
   if (kinds.size === 1) return series[0]!.key.kind
   const each = [...kinds].map(([kind, source]) => `a ${kind} of ${source}`).join(', ')
-  throw notAccepted('source', `must be given: ${name} is ${each}`)
+  throw notAccepted('source', `is required: ${name} is ${each}`)
 }
 
 const commonSource = (group: readonly Series[]): string =>
@@ -95,7 +95,7 @@ function windowOf({ since = defaultWindow, until, step }: Input<Query>, context:
     throw notAccepted('since', `must be between 1s and ${longestWindow}`)
   const endMs = Math.min(nowMs, until === undefined ? nowMs : Date.parse(until))
   const wantedMs = step === undefined ? sinceMs / defaultSteps : durationMs(step)
-  if (wantedMs === 0) throw notAccepted('step', 'must be 1s at least')
+  if (wantedMs === 0) throw notAccepted('step', 'must be at least 1s')
   const tier =
     tiers.find(
       (one) => endMs - sinceMs >= nowMs - reachMs(one) && (one.isStored || endMs - sinceMs >= finestSinceMs),
@@ -120,8 +120,8 @@ function stepReason(
 ): { stepReason?: string } {
   if (step === undefined || stepMs <= durationMs(step)) return {}
   const isLost = tier !== tiers[0] && fromMs >= nowMs - reachMs(tiers[0]) - stepMs && fromMs < finestSinceMs
-  const since = isLost ? ', as the platform was started in this time' : ''
-  return { stepReason: `for this window there is a value every ${tier.seconds} s${since}` }
+  const since = isLost ? ', because the platform was started during this time' : ''
+  return { stepReason: `this window has one value every ${tier.seconds} s${since}` }
 }
 
 /** What a counter had counted at the end of a window. */

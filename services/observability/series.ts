@@ -49,6 +49,8 @@ export class Series {
     buckets: Array.from({ length: histogramBounds.length + 1 }, () => 0),
   }
   firstMs = Infinity
+  /** When this process was told of it last; what is stored is older. */
+  reportedMs = -Infinity
   lastMs = 0
   readonly #blocks = new Map<Tier, Map<number, Float64Array>>(tiers.map((tier) => [tier, new Map()]))
   readonly #changed = new Map<string, BlockPlace>()
@@ -67,6 +69,7 @@ export class Series {
     if (distribution !== undefined) this.#addUp(distribution)
     const added = slotOf(measurement)
     for (const tier of tiers) this.#addTo(tier, added, nowMs)
+    this.reportedMs = nowMs
     this.#saw(nowMs, nowMs)
   }
 

@@ -39,7 +39,7 @@ export class MetricStore {
       requireValue(measurement, index)
       const { name, kind, labels = {} } = measurement
       const was = this.#families.get(familyOf({ source, name }))?.kind ?? kinds.get(name) ?? kind
-      if (was !== kind) throw refused(index, 'kind', `must be ${was}, as ${name} was before`)
+      if (was !== kind) throw refused(index, 'kind', `must be ${was}, the kind in earlier reports of ${name}`)
       kinds.set(name, kind)
       const id = seriesId({ source, name, labels })
       const series = this.#series.get(id) ?? added.get(id) ?? new Series({ source, name, kind, labels })
@@ -107,13 +107,13 @@ export class MetricStore {
     if (own > metricLimits.seriesOfSource) {
       throw new GantryError(
         'NOT_ALLOWED_IN_STATE',
-        `${source} would have ${own} series, and ${metricLimits.seriesOfSource} is the limit: use fewer labels, or fewer values of them`,
+        `${source} would have ${own} series, but the limit is ${metricLimits.seriesOfSource}: use fewer labels or fewer label values`,
       )
     }
     if (this.#series.size + more > metricLimits.series) {
       throw new GantryError(
         'NOT_ALLOWED_IN_STATE',
-        `all sources together have ${this.#series.size} series, and ${metricLimits.series} is the limit`,
+        `all sources together already have ${this.#series.size} series, and the limit is ${metricLimits.series}: use fewer labels or fewer label values`,
       )
     }
   }
@@ -132,14 +132,22 @@ const refused = (index: number, field: string, problem: string): GantryError => 
 
 function requireValue({ kind, labels = {}, value, distribution }: Measurement, index: number): void {
   if (kind === 'histogram') {
-    if (distribution === undefined) throw refused(index, 'distribution', 'is required of a histogram')
+    if (distribution === undefined) throw refused(index, 'distribution', 'is required for a histogram')
     if (Object.hasOwn(labels, bucketLabel))
-      throw refused(index, `labels.${bucketLabel}`, 'is of the buckets of a histogram: take another label')
+      throw refused(
+        index,
+        `labels.${bucketLabel}`,
+        'is reserved for the buckets of a histogram: use another label',
+      )
     return requireDistribution(distribution, index)
   }
-  if (value === undefined) throw refused(index, 'value', `is required of a ${kind}`)
+  if (value === undefined) throw refused(index, 'value', `is required for a ${kind}`)
   if (kind === 'counter' && value < 0)
-    throw refused(index, 'value', 'must not be negative: a counter only grows; what goes down is a gauge')
+    throw refused(
+      index,
+      'value',
+      'must not be negative: a counter only increases. Use a gauge for values that decrease',
+    )
 }
 
 /** Sums of many values differ by as much from how they are written, relative to what they are made of. */
@@ -148,14 +156,14 @@ const sumTolerance = 1e-6
 /** Its numbers must be those of any values at all. */
 function requireDistribution({ count, sum, min, max, buckets }: Distribution, index: number): void {
   const wrong = (field: string, problem: string) => refused(index, `distribution.${field}`, problem)
-  if (count === 0) throw wrong('count', 'must be 1 at least: leave it out')
-  if (min > max) throw wrong('min', `must not be more than max, which is ${max}`)
+  if (count === 0) throw wrong('count', 'must be at least 1: omit empty distributions')
+  if (min > max) throw wrong('min', `must not be greater than max, which is ${max}`)
   const tolerance = sumTolerance * count * Math.max(Math.abs(min), Math.abs(max))
   if (sum < count * min - tolerance || sum > count * max + tolerance)
     throw wrong(
       'sum',
-      `must be between ${count * min} and ${count * max}, as ${count} values from min to max are`,
+      `must be between ${count * min} and ${count * max} for ${count} values between min and max`,
     )
   const inBuckets = buckets?.reduce((all, one) => all + one, 0) ?? count
-  if (inBuckets !== count) throw wrong('buckets', `must have count values, ${count}, and not ${inBuckets}`)
+  if (inBuckets !== count) throw wrong('buckets', `must add up to count, ${count}, not ${inBuckets}`)
 }

@@ -17,13 +17,13 @@ export async function storageComponent(connection: NatsConnection): Promise<Comp
     const { fileBytes, maxFileBytes } = await storageUse(connection)
     if (fileBytes < maxFileBytes * storageWarningShare) return { name, healthy: true }
     const percent = Math.round((100 * fileBytes) / maxFileBytes)
-    const message = `${percent} % of max_file is in use; raise it in messaging.config before work slows down`
+    const message = `${percent} % of max_file is in use: raise max_file in messaging.config before work slows down`
     return { name, healthy: false, message }
   } catch (error) {
     return {
       name,
       healthy: false,
-      message: `the broker’s storage does not answer: ${(error as Error).message}`,
+      message: `the broker’s storage does not respond: ${(error as Error).message}`,
     }
   }
 }
@@ -37,7 +37,7 @@ export async function recordsComponent(connection: NatsConnection): Promise<Comp
       ? { name, healthy: true }
       : { name, healthy: false, message: setAsideText(names) }
   } catch (error) {
-    return { name, healthy: false, message: `the broker does not answer: ${(error as Error).message}` }
+    return { name, healthy: false, message: `the broker does not respond: ${(error as Error).message}` }
   }
 }
 
@@ -54,7 +54,7 @@ const some = (names: readonly string[]): string =>
   names.slice(0, maxNames).join(', ') + (names.length > maxNames ? ', …' : '')
 
 function setAsideText(names: readonly string[]): string {
-  return `Stored records cannot be read, and were moved to the bucket ${setAsideBucket}: ${some(names)}. Create what they described again, then remove them from there.`
+  return `Unreadable records were moved to the bucket ${setAsideBucket}: ${some(names)}. Create these objects again, then remove the records from the bucket.`
 }
 
 /** Whether nothing of what was acknowledged was damaged, and changes are noted in the journals. */
@@ -62,13 +62,13 @@ export async function lossesComponent(journals: RecordJournals): Promise<Compone
   const name = 'state'
   const [problem] = await journals.problems()
   if (problem !== undefined) {
-    const message = `changes cannot be noted in the journal ${problem}; free space on its disk`
+    const message = `changes cannot be written to the journal ${problem}: free space on its disk`
     return { name, healthy: false, message }
   }
   const losses = journals.losses.all()
   if (losses.length === 0) return { name, healthy: true }
   const names = losses.map(({ store, id }) => (id === undefined ? store : `${store}/${id}`))
-  const message = `Stored state was damaged, and restored where a journal has it: ${some(names)}. See "gantry platform losses", check these, then run "gantry platform accept-losses".`
+  const message = `Stored state was damaged, and restored where possible: ${some(names)}. Run "gantry platform losses", check the listed entries, then run "gantry platform accept-losses".`
   return { name, healthy: false, message }
 }
 

@@ -1,6 +1,7 @@
-import { Worker } from 'node:worker_threads'
+import { MessageChannel, Worker } from 'node:worker_threads'
 import { receivedError, type SentError } from '../drivers/contract/sent-error.ts'
 import { StoreError } from '../drivers/contract/store-error.ts'
+import { type Relay, serveRelay } from './relay.ts'
 
 /** Below the deadline of the calls that ask a store, so that the caller hears of the store and not of the deadline. */
 const patienceMs = 25_000
@@ -34,9 +35,11 @@ export type Answer<Answered> = Answered | { readonly error: SentError }
 export interface QuestionThreadsOptions {
   /** The module that threads run. */
   readonly entry: URL
-  readonly workerData: unknown
+  readonly workerData: object
   /** What is asked, for messages, such as `the store`. */
   readonly what: string
+  /** Does what threads ask of the process, over the `port` in their data; without it they have none. */
+  readonly relay?: Relay | undefined
   readonly patienceMs?: number | undefined
   readonly idleMs?: number | undefined
 }
@@ -111,9 +114,17 @@ export class QuestionThreads<Question, Answered extends object> {
   }
 
   #start(): Worker {
-    const { entry, workerData } = this.#options
+    const { entry, workerData, relay } = this.#options
     const resourceLimits = { maxOldGenerationSizeMb: maxHeapMb }
-    const worker = new Worker(entry, { name: 'questions', execArgv: [], workerData, resourceLimits })
+    const settings = { name: 'questions', execArgv: [], resourceLimits }
+    const channel = relay && new MessageChannel()
+    const worker = new Worker(
+      entry,
+      channel === undefined
+        ? { ...settings, workerData }
+        : { ...settings, workerData: { ...workerData, port: channel.port2 }, transferList: [channel.port2] },
+    )
+    if (relay !== undefined && channel !== undefined) serveRelay(channel.port1, relay)
     // Whoever waits for an answer hears of it; of one that fails while it is idle, without this, the process would die.
     worker.on('error', () => undefined)
     worker.on('exit', () => {

@@ -81,7 +81,10 @@ export class Scheduler<R extends Schedulable> {
         this.#failures += 1
         waitMs = backoffMs(this.#failures)
         if (this.#isStopped) return
-        this.#options.log.warn({ err: error }, 'Migrations cannot get their turn at the moment; retrying.')
+        this.#options.log.warn(
+          { err: error },
+          'Waiting migrations cannot be started at the moment; retrying.',
+        )
       }
     }
     if (waitMs === undefined || this.#isStopped) return

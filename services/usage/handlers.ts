@@ -1,5 +1,7 @@
 import { call } from '../../broker/rpc/client.ts'
 import type { NatsConnection } from '../../broker/rpc/connection.ts'
+import { OwnerDays } from '../../broker/rpc/owner-days.ts'
+import { askLimits } from '../../broker/rpc/owners.ts'
 import type { Ledger, LedgerEntry } from '../../broker/state/ledger.ts'
 import type { Caller, Handlers, Input, Output } from '../../subjects/kit/contract.ts'
 import { GantryError } from '../../subjects/kit/errors.ts'
@@ -9,7 +11,6 @@ import { maxPageLength } from '../../subjects/kit/schemas.ts'
 import { tablePart } from '../../subjects/kit/table.ts'
 import { unguessable } from '../../subjects/kit/unguessable.ts'
 import { maxSummed, type usage, UsageRecord } from '../../subjects/observability/usage.ts'
-import { OwnerRecords } from './owner-records.ts'
 
 /** What is stored of a record; its number is that of the ledger's entry. */
 export interface RecordedUsage {
@@ -42,7 +43,12 @@ export function usageHandlers({
   readonly connection: NatsConnection
   readonly ledger: Pick<Ledger<RecordedUsage>, 'tryAppend' | 'page'>
 }): Handlers<typeof usage> {
-  const records = new OwnerRecords(connection)
+  const records = new OwnerDays({
+    limit: 'maxUsageRecords',
+    problem: (owner, most) =>
+      `the extensions of ${owner} have already made ${most} usage records within a day, which is the limit`,
+    fix: 'combine records before sending them',
+  })
   const permissionsOf = (id: string) => call(connection, keysInternal.permissions, { id })
 
   /** Whether somebody may see a record. */
@@ -89,11 +95,13 @@ export function usageHandlers({
 
   return {
     record: async ({ prefix, id = unguessable(), dimension, quantity, owner }, { caller }) => {
-      if (caller.kind === 'platform') throw new GantryError('DENIED', 'the platform itself is no extension')
+      if (caller.kind === 'platform')
+        throw new GantryError('DENIED', 'the platform itself is not an extension')
       const key = caller.keyId
       await call(connection, extensionsInternal.own, { key, prefix })
-      const { owner: by } = await permissionsOf(key)
-      await records.charge(key, by)
+      const allowance = await askLimits(connection, key)
+      records.charge(allowance)
+      const by = allowance.owner
       const entry = { timeMs: Date.now(), prefix, dimension, quantity, owner: owner ?? by, key, by }
       return { id: await ledger.tryAppend(prefix, entry, `${prefix} ${id}`) }
     },
@@ -106,7 +114,7 @@ export function usageHandlers({
       if (looked !== undefined)
         throw new GantryError(
           'TOO_LARGE',
-          `these are more than ${maxSummed} records: choose a shorter time with since and until`,
+          `there are more than ${maxSummed} records: use a shorter period with since and until`,
         )
       return summedUp(found)
     },
@@ -139,7 +147,7 @@ function summedUp(entries: readonly Entry[]): Total[] {
   if (totals.size > maxPageLength)
     throw new GantryError(
       'TOO_LARGE',
-      `these are more than ${maxPageLength} sums: choose a prefix, a dimension or an owner`,
+      `there are more than ${maxPageLength} totals: filter by prefix, dimension or owner`,
     )
   return [...totals.values()]
 }

@@ -4,7 +4,7 @@ import { maxRoles } from './roles.ts'
 import { Group, list, model, Name, Nothing, page, strict } from '../kit/schemas.ts'
 
 export const Assignment = model('Assignment', {
-  group: Group('Group, exactly as the identity provider or directory names it'),
+  group: Group('Group name, exactly as in the identity provider or directory'),
   roles: list(Name('Role'), maxRoles),
 })
 export type Assignment = Static<typeof Assignment>
@@ -14,7 +14,7 @@ const byGroup = '/api/v1/admin/assignments/{group}'
 /** Which roles a group gives to its members, at their next sign-in. */
 export const assignments = resource('assignments', {
   list: {
-    summary: 'The roles of all groups',
+    summary: 'List the roles of all groups',
     input: strict(page),
     output: list(Assignment),
     errors: [],
@@ -22,9 +22,9 @@ export const assignments = resource('assignments', {
     cli: { columns: ['group', 'roles'] },
   },
   put: {
-    summary: 'Give roles to a group, instead of those that it has',
+    summary: 'Set the roles of a group',
     description:
-      'Members have them from their next sign-in on. The roles, and those that the group has now, must be within the permissions of the key that asks.',
+      'Replaces the current roles of the group. Members get the new roles at their next sign-in. Both the new and the current roles must be within the permissions of your key.',
     input: Assignment,
     output: Assignment,
     errors: ['EXCEEDS_ROLE', 'NOT_FOUND'],
@@ -34,9 +34,9 @@ export const assignments = resource('assignments', {
     cli: { args: ['group'], example: 'gantry assignments put analysts --roles viewer' },
   },
   delete: {
-    summary: 'Take all roles from a group',
-    description: 'The roles must be within the permissions of the key that asks.',
-    input: strict({ group: Group('Group') }),
+    summary: 'Remove all roles from a group',
+    description: 'The roles must be within the permissions of your key.',
+    input: strict({ group: Group('Group name') }),
     output: Nothing,
     errors: ['EXCEEDS_ROLE', 'NOT_FOUND'],
     audit: { object: 'group' },

@@ -44,26 +44,28 @@ const maxRequestIdLength = 64
 const What = (description: string) => Type.String({ minLength: 1, maxLength: maxWhatLength, description })
 const ObjectId = Type.String({
   maxLength: maxIdLength,
-  description: 'Id or name of the object; the subject that was refused',
+  description: 'Id or name of the object, or the denied subject',
 })
 
 const fields = {
-  time: Timestamp('When its outcome was known'),
+  time: Timestamp('Time when the outcome was known'),
   kind: Type.Enum(['key', 'session', 'agent', 'platform', 'nobody'], {
-    description: 'Kind of the key that asked; nobody when none was accepted',
+    description: 'Kind of the key of the request; nobody if the key was rejected',
   }),
   key: Type.Optional(KeyId),
   user: Type.Optional(Subject('Owner of the key')),
   what: What(
-    'Subject of the contract; sign-in, connect; publish or subscribe, where the broker refused that; flood, slow-reader, where connections of a key were closed',
+    'Operation: the subject of a request, sign-in, connect, publish or subscribe (denied by the broker), flood or slow-reader (connections of a key were closed)',
   ),
   object: Type.Optional(ObjectId),
-  path: Type.Optional(Path('Path in the filesystem that is the object')),
-  removed: Type.Optional(Count('Files and folders that are gone by a removal, also by one that failed')),
-  from: Type.Optional(Type.String({ maxLength: maxAddressLength, description: 'Address of the client' })),
-  result: Type.Enum(results, { description: 'ok, or the code of the error' }),
-  reason: Type.Optional(Text('Why a connection was refused or closed')),
-  count: Type.Optional(Count('How many times within a second; default once')),
+  path: Type.Optional(Path('Path in the filesystem that the record is about')),
+  removed: Type.Optional(
+    Count('Number of files and folders that were removed, including by a removal that failed'),
+  ),
+  from: Type.Optional(Type.String({ maxLength: maxAddressLength, description: 'Client address' })),
+  result: Type.Enum(results, { description: 'ok, or the error code' }),
+  reason: Type.Optional(Text('Reason why a connection was refused or closed')),
+  count: Type.Optional(Count('Number of occurrences within a second (1 if absent)')),
   requestId: Type.Optional(Type.String({ maxLength: maxRequestIdLength })),
 }
 
@@ -72,7 +74,7 @@ export const AuditEntry = model('AuditEntry', fields)
 export type AuditEntry = Static<typeof AuditEntry>
 
 export const AuditRecord = model('AuditRecord', {
-  sequence: Count('Its place in the log; grows, and not by one'),
+  sequence: Count('Position in the log: increases, with gaps'),
   ...fields,
 })
 export type AuditRecord = Static<typeof AuditRecord>
@@ -83,26 +85,28 @@ export const defaultAuditPage = 100
 const order = ['newest', 'oldest'] as const
 
 const listInput = {
-  since: Type.Optional(Timestamp('Only from this moment on')),
-  until: Type.Optional(Timestamp('Only until this moment')),
-  user: Type.Optional(Subject('Only of this user')),
+  since: Type.Optional(Timestamp('Start of the period')),
+  until: Type.Optional(Timestamp('End of the period')),
+  user: Type.Optional(Subject('Return only records of this user')),
   key: Type.Optional(KeyId),
   what: Type.Optional(
     What(
-      'Only what begins so: a subject or the start of one, sign-in, connect, publish, subscribe, flood, slow-reader',
+      'Prefix of the operation: a subject or the start of one, sign-in, connect, publish, subscribe, flood or slow-reader',
     ),
   ),
   object: Type.Optional(ObjectId),
   result: Type.Optional(
-    Type.Enum([...results, 'refused'], { description: 'Only with this result; refused: all but ok' }),
+    Type.Enum([...results, 'refused'], {
+      description: 'Return only records with this result; refused: all except ok',
+    }),
   ),
-  order: Type.Optional(Type.Enum(order, { description: 'Which come first; default newest' })),
-  after: Type.Optional(Count('Where to go on: next of the page before')),
+  order: Type.Optional(Type.Enum(order, { description: 'Sort order; default newest first' })),
+  after: Type.Optional(Count('Position to continue from: `next` of the previous page')),
   limit: Type.Optional(
     Type.Integer({
       minimum: 1,
       maximum: maxPageLength,
-      description: `Longest page; default ${defaultAuditPage}`,
+      description: `Maximum number of records; default ${defaultAuditPage}`,
     }),
   ),
 }
@@ -112,13 +116,13 @@ const auditDeadlineMs = 30_000
 
 export const audit = resource('audit', {
   list: {
-    summary: 'Who changed what, from where, and what came of it',
+    summary: 'List audit records: who changed what, from where, and the result',
     description:
-      'With filters a page may be short, or empty, although more follow: there are more as long as there is a next.',
+      'With filters, a page can be short or empty although more records follow. Continue as long as `next` is present.',
     input: strict(listInput),
     output: strict({
       records: list(AuditRecord),
-      next: Type.Optional(Count('Where the next page goes on; absent at the end')),
+      next: Type.Optional(Count('Position of the next page; absent at the end')),
     }),
     errors: [],
     http: [{ method: 'GET', path: '/api/v1/admin/audit' }],
@@ -129,24 +133,28 @@ export const audit = resource('audit', {
     deadlineMs: auditDeadlineMs,
   },
   verify: {
-    summary: 'Whether the audit log is intact: no record was changed, removed or moved',
+    summary: 'Check that no audit record was changed, removed or moved',
     description:
-      'Begins at the oldest record that retention has left. Whoever holds the identity of the platform could write all of the log anew: note the hash elsewhere to see that too.',
-    input: strict({ after: Type.Optional(Count('Where to go on: next of the page before')) }),
+      'Starts at the oldest record within the retention. Anyone with the identity of the platform could rewrite the whole log: store the hash elsewhere to detect this.',
+    input: strict({ after: Type.Optional(Count('Position to continue from: `next` of the previous page')) }),
     output: strict({
-      intact: Type.Boolean({ description: 'Whether all records that were looked at follow each other' }),
-      records: Count('How many were looked at and are intact'),
+      intact: Type.Boolean({ description: 'Whether all checked records form an unbroken chain' }),
+      records: Count('Number of records that were checked and are intact'),
       fromFirst: Type.Boolean({
-        description: 'Whether they begin where the log began; else the ones before are gone by retention',
+        description:
+          'Whether the check started at the first record of the log; if not, older records were removed by retention',
       }),
-      oldest: Type.Optional(Timestamp('Time of the first of them')),
-      newest: Type.Optional(Timestamp('Time of the last of them')),
+      oldest: Type.Optional(Timestamp('Time of the first checked record')),
+      newest: Type.Optional(Timestamp('Time of the last checked record')),
       hash: Type.Optional(
-        Type.String({ maxLength: 64, description: 'Hash of the last of them, in which all before are' }),
+        Type.String({
+          maxLength: 64,
+          description: 'Hash of the last checked record, which covers all records before it',
+        }),
       ),
-      brokenAt: Type.Optional(Count('Sequence of the first record that does not follow')),
-      problem: Type.Optional(Text('What is wrong with it')),
-      next: Type.Optional(Count('There are more: where to go on')),
+      brokenAt: Type.Optional(Count('Sequence of the first record that breaks the chain')),
+      problem: Type.Optional(Text('Problem with that record')),
+      next: Type.Optional(Count('Position to continue from, if more records follow')),
     }),
     errors: [],
     http: [{ method: 'GET', path: '/api/v1/admin/audit/verify' }],

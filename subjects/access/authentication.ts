@@ -9,7 +9,7 @@ const maxPasswordLength = 1_000
 
 /** Both may be empty: that is a wrong password like any other, and no malformed request. */
 export const passwordFields = {
-  userName: Type.String({ maxLength: maxUserNameLength, description: 'Name of the user' }),
+  userName: Type.String({ maxLength: maxUserNameLength, description: 'User name' }),
   password: Type.String({ maxLength: maxPasswordLength, description: 'Password of the user' }),
 }
 
@@ -19,16 +19,16 @@ export const checkDeadlineMs = 30_000
 /** Sign-in with a password, where the migrator’s access control is on. */
 export const authentication = resource('authentication', {
   authenticate: {
-    summary: 'Sign in with a password; the reply is a JSON Web Token for the migrator',
+    summary: 'Sign in with a password and get a JSON Web Token for the migrator',
     description:
-      'Answers UNAUTHENTICATED (401) when the user name or the password is wrong, THROTTLED (429) after too many wrong ones, UNAVAILABLE (503) while the directory cannot be asked.',
+      'Returns UNAUTHENTICATED (401) if the user name or the password is wrong, THROTTLED (429) after too many failed attempts, and UNAVAILABLE (503) while the directory is unavailable.',
     input: strict(passwordFields),
     output: strict({
       token: Type.String({
         maxLength: 4_000,
-        description: 'The JSON Web Token, for the header Authorization: Bearer',
+        description: 'JSON Web Token for the header Authorization: Bearer',
       }),
-      expires: Timestamp('When it stops being valid'),
+      expires: Timestamp('Expiry time'),
     }),
     errors: ['NOT_ALLOWED_IN_STATE'],
     http: [{ method: 'POST', path: '/api/v1/authentication', public: 'credentials' }],

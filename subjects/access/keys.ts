@@ -29,29 +29,29 @@ export type Capabilities = Type.Static<typeof EffectiveCapabilities>
 
 /** Which extensions somebody sees in lists, beside those that its subscribe rules cover. */
 export const VisibleExtensions = Type.Array(
-  Type.String({ minLength: 1, maxLength: 100, description: 'Extension prefix, * for all' }),
-  { maxItems: 500, description: 'Extensions that it may see' },
+  Type.String({ minLength: 1, maxLength: 100, description: 'Extension prefix, or * for all' }),
+  { maxItems: 500, description: 'Visible extensions' },
 )
 
 export const KeyId = Type.String({
   minLength: 2,
   maxLength: 40,
-  ...form('^[a-z0-9]+$', 'the id of a key: small letters and digits'),
-  description: 'Id of the key',
+  ...form('^[a-z0-9]+$', 'a key id: lowercase letters and digits'),
+  description: 'Key id',
 })
 
 export const Key = model('Key', {
   id: KeyId,
-  name: Name('Name of the key'),
+  name: Name('Key name'),
   notes: Text('Free text'),
-  owner: Subject('Subject of the user whose key this is'),
+  owner: Subject('Subject of the user who owns the key'),
   kind: Type.Enum(['key', 'session', 'agent']),
   roles: list(Name('Role'), 100),
   createdBy: Type.Optional(KeyId),
-  created: Timestamp('When it was made'),
-  expires: Type.Optional(Timestamp('When it stops being valid')),
-  lastUsed: Type.Optional(Timestamp('Last connection with it, to the minute')),
-  revoked: Type.Optional(Timestamp('When it was revoked')),
+  created: Timestamp('Creation time'),
+  expires: Type.Optional(Timestamp('Expiry time')),
+  lastUsed: Type.Optional(Timestamp('Time of the last connection with the key, to the minute')),
+  revoked: Type.Optional(Timestamp('Revocation time')),
   capabilities: EffectiveCapabilities,
   visible_extensions: VisibleExtensions,
 })
@@ -68,11 +68,11 @@ export const ExpiresInDays = Type.Optional(
   Type.Integer({
     minimum: 1,
     maximum: maxExpiryDays,
-    description: 'Days until it expires; default never',
+    description: 'Days until the key expires; default never',
   }),
 )
 
-export const Token = Type.String({ maxLength: 1_000, description: 'The API token' })
+export const Token = Type.String({ maxLength: 1_000, description: 'API token' })
 
 /** The two paths of one key. */
 const byId = (method: 'GET' | 'PUT' | 'DELETE') =>
@@ -80,11 +80,11 @@ const byId = (method: 'GET' | 'PUT' | 'DELETE') =>
 
 export const keys = resource('keys', {
   create: {
-    summary: 'Make an API key; its token is in this reply and never again',
+    summary: 'Create an API key',
     description:
-      'The capabilities must be within those of the key that asks, and it ends no later than that, if that is no session.',
+      'The token is shown only once. The capabilities must be within those of your key. The key expires no later than your key, unless you use a session.',
     input: strict({
-      name: Name('Name of the key'),
+      name: Name('Key name'),
       notes: Type.Optional(Text('Free text')),
       capabilities: Capabilities,
       expiresInDays: ExpiresInDays,
@@ -104,7 +104,7 @@ export const keys = resource('keys', {
     },
   },
   list: {
-    summary: 'Your API keys; an administrator sees all',
+    summary: 'List your API keys, or all keys as an administrator',
     input: strict(page),
     output: list(Key),
     errors: [],
@@ -115,8 +115,8 @@ export const keys = resource('keys', {
     cli: { columns: ['id', 'name', 'owner', 'kind', 'created', 'expires', 'lastUsed', 'revoked'] },
   },
   get: {
-    summary: 'One API key',
-    description: 'A key that was revoked is in the list alone.',
+    summary: 'Show an API key',
+    description: 'Revoked keys are shown only in the list.',
     input: strict({ id: KeyId }),
     output: Key,
     errors: ['NOT_FOUND'],
@@ -124,12 +124,12 @@ export const keys = resource('keys', {
     cli: { args: ['id'] },
   },
   update: {
-    summary: 'Rename an API key, change its notes, or narrow what it may do',
+    summary: 'Rename an API key, change its notes, or remove permissions',
     description:
-      'What is not given stays. A key can be narrowed and not widened; its connections are dropped when what it may do has changed.',
+      'Fields that are not given stay unchanged. Permissions can be removed but not added. If the permissions change, the connections of the key are closed.',
     input: strict({
       id: KeyId,
-      name: Type.Optional(Name('Name of the key')),
+      name: Type.Optional(Name('Key name')),
       notes: Type.Optional(Text('Free text')),
       capabilities: Type.Optional(Capabilities),
     }),
@@ -145,16 +145,16 @@ export const keys = resource('keys', {
     },
   },
   rotate: {
-    summary: 'Give an API key a new token; the old one stays valid for a while',
+    summary: 'Issue a new token for an API key',
     description:
-      'The new token is in this reply and never again. What the old one opened ends with it; until then the old one neither makes nor changes keys, roles, assignments, settings or alerts. A key that ends rotates none that ends later or never, and none that sees other extensions.',
+      'The new token is shown only once. The old token stays valid for `overlapMinutes`, but cannot change keys, roles, assignments, settings or alerts. Its connections close when it ends. A key cannot rotate a key that expires later than itself or never, or a key that sees other extensions.',
     input: strict({
       id: KeyId,
       overlapMinutes: Type.Optional(
         Type.Integer({
           minimum: 0,
           maximum: maxOverlapMinutes,
-          description: `Minutes until the old token ends; default ${defaultOverlapMinutes}`,
+          description: `Minutes until the old token expires; default ${defaultOverlapMinutes}`,
         }),
       ),
     }),
@@ -166,9 +166,9 @@ export const keys = resource('keys', {
     cli: { args: ['id'], example: 'gantry keys rotate k0123456789abc --overlap-minutes 60' },
   },
   revoke: {
-    summary: 'Revoke an API key and drop its connections',
+    summary: 'Revoke an API key and close its connections',
     description:
-      'The reply comes when the connections are gone. A key that may do more than yours cannot be revoked.',
+      'Replies after the connections are closed. You cannot revoke a key with more permissions than yours.',
     input: strict({ id: KeyId }),
     output: Key,
     errors: ['NOT_FOUND', 'EXCEEDS_ROLE'],
@@ -178,17 +178,17 @@ export const keys = resource('keys', {
     cli: { args: ['id'], example: 'gantry keys revoke k0123456789abc', confirmOwn: { key: 'id' } },
   },
   examine: {
-    summary: 'Whether a token opens this platform, and if not why',
-    description: 'For administrators: whoever is refused is not told why.',
-    input: strict({ token: Type.String({ maxLength: 2_000, description: 'The API token' }) }),
-    output: strict({ valid: Type.Boolean(), explanation: Text('The verdict in words') }),
+    summary: 'Check whether a token is valid for this platform, and why not',
+    description: 'For administrators only: the holder of a rejected token is not told the reason.',
+    input: strict({ token: Type.String({ maxLength: 2_000, description: 'API token' }) }),
+    output: strict({ valid: Type.Boolean(), explanation: Text('Explanation of the result') }),
     errors: [],
     audit: {},
     http: [{ method: 'POST', path: '/api/v1/admin/keys/examine' }],
     cli: { secrets: ['token'] },
   },
   self: {
-    summary: 'The API key that owns the presented token',
+    summary: 'Show the API key of the token in use',
     input: strict({}),
     output: Key,
     errors: ['NOT_FOUND'],
@@ -199,36 +199,45 @@ export const keys = resource('keys', {
 /** What other services of the platform ask about a caller. */
 export const keysInternal = internalResource('keys', {
   permissions: {
-    summary: 'What a key that is valid may do and see, what it is called, and whose it is',
+    summary: 'Get the name, owner, permissions and visible extensions of a valid key',
     input: strict({ id: KeyId }),
     output: strict({
       name: Key.properties.name,
       owner: Key.properties.owner,
       capabilities: EffectiveCapabilities,
       visible_extensions: VisibleExtensions,
-      isAdministrator: Type.Boolean({ description: 'Whether it may do all that an administrator may' }),
+      isAdministrator: Type.Boolean({
+        description: 'Whether the key has all permissions of an administrator',
+      }),
     }),
     errors: ['NOT_FOUND'],
     http: [],
   },
   limits: {
-    summary: 'Whose a key is, and what that owner may have',
+    summary: 'Get the owner of a key and the limits of that owner',
     input: strict({ id: KeyId }),
     output: strict({ owner: Key.properties.owner, limits: OwnerLimits }),
     errors: ['NOT_FOUND'],
     http: [],
   },
   expiring: {
-    summary: 'The keys that are valid, are no sessions, and end by a time; those that end first',
-    input: strict({ by: Timestamp('Until when') }),
-    output: list(strict({ id: KeyId, expires: Timestamp('When it stops being valid') })),
+    summary: 'List valid keys, except sessions, that expire by a given time, earliest first',
+    input: strict({ by: Timestamp('Latest expiry time') }),
+    output: list(strict({ id: KeyId, expires: Timestamp('Expiry time') })),
+    errors: [],
+    http: [],
+  },
+  'end-sessions': {
+    summary: 'End all sessions of a user after a password reset',
+    input: strict({ owner: Subject('Subject of the user') }),
+    output: strict({ ended: Type.Integer({ minimum: 0, description: 'Number of ended sessions' }) }),
     errors: [],
     http: [],
   },
   recover: {
-    summary: 'Make the local operator an administrator again: for whoever owns the configuration folder',
+    summary: 'Restore administrator rights of the local operator',
     description:
-      'Where the token given is that of an operator key which was narrowed, the key gets back all rights.',
+      'If the token belongs to an operator key whose permissions were reduced, the key gets all permissions back.',
     input: strict({ token: Type.Optional(Token) }),
     output: strict({ id: KeyId, token: Token }),
     errors: [],

@@ -4,8 +4,8 @@ import { EffectiveCapabilities, KeyId, Rules, VisibleExtensions } from './keys.t
 import { list, model, Name, Nothing, page, strict, SubjectPattern, Text } from '../kit/schemas.ts'
 
 export const Role = model('Role', {
-  name: Name('Name of the role'),
-  description: Text('What it is for'),
+  name: Name('Role name'),
+  description: Text('Purpose of the role'),
   pub: Rules,
   sub: Rules,
   visible_extensions: VisibleExtensions,
@@ -17,7 +17,7 @@ export const maxRoles = 100
 
 export const roles = resource('roles', {
   own: {
-    summary: 'Your roles and effective permissions',
+    summary: 'Show your roles and effective permissions',
     input: strict({}),
     output: strict({
       roles: list(Name('Role'), maxRoles),
@@ -28,7 +28,7 @@ export const roles = resource('roles', {
     http: [{ method: 'GET', path: '/api/v1/roles' }],
   },
   list: {
-    summary: 'All roles',
+    summary: 'List all roles',
     input: strict(page),
     output: list(Role),
     errors: [],
@@ -36,9 +36,9 @@ export const roles = resource('roles', {
     cli: { columns: ['name', 'description'] },
   },
   put: {
-    summary: 'Make a role, or replace it',
+    summary: 'Create or replace a role',
     description:
-      'Its rules, the extensions that it shows and the limits that the settings have for it must be within those of the key that asks. Built-in roles cannot be replaced.',
+      'The permissions, visible extensions and limits of the role must be within those of your key. Built-in roles cannot be replaced.',
     input: Role,
     output: Role,
     errors: ['EXCEEDS_ROLE', 'NOT_ALLOWED_IN_STATE'],
@@ -54,7 +54,7 @@ export const roles = resource('roles', {
   },
   delete: {
     summary: 'Delete a role',
-    input: strict({ name: Name('Name of the role') }),
+    input: strict({ name: Name('Role name') }),
     output: Nothing,
     errors: ['NOT_FOUND', 'NOT_ALLOWED_IN_STATE', 'EXCEEDS_ROLE'],
     audit: { object: 'name' },
@@ -66,16 +66,16 @@ export const roles = resource('roles', {
 
 export const rbac = resource('rbac', {
   check: {
-    summary: 'Whether a key may publish or subscribe to a subject, and by which rule',
+    summary: 'Check whether a key may publish or subscribe to a subject, and by which rule',
     input: strict({
-      action: Type.Enum(['publish', 'subscribe'], { description: 'What it would do' }),
+      action: Type.Enum(['publish', 'subscribe'], { description: 'Action to check' }),
       subject: SubjectPattern,
       keyId: Type.Optional(KeyId),
     }),
     output: strict({
       allowed: Type.Boolean(),
       rule: Type.Optional(SubjectPattern),
-      explanation: Text('The decision in words'),
+      explanation: Text('Explanation of the decision'),
     }),
     errors: ['NOT_FOUND'],
     http: [{ method: 'GET', path: '/api/v1/rbac/check' }],

@@ -1,7 +1,7 @@
 import { type TSchema, Type } from 'typebox'
 import { events, resource } from '../kit/contract.ts'
 import { form } from '../kit/forms.ts'
-import { hostIdentities } from '../filesystems/host-identities.ts'
+import { hostIdentities, identityNamePattern, namedIdentities } from '../filesystems/host-identities.ts'
 import { GivenPath, list, maxPathLength, model, record, strict } from '../kit/schemas.ts'
 
 /** A working day; whoever is away for longer signs in again. */
@@ -35,43 +35,59 @@ const ownerLimit = (usual: number, description: string, { minimum = 1, maximum =
 
 const ownerLimits = {
   /** A person has a handful, a pipeline or two of them for each of its stages; more are forgotten ones. */
-  maxKeys: ownerLimit(100, 'Valid API keys that one owner may have'),
+  maxKeys: ownerLimit(100, 'Maximum number of valid API keys per owner'),
   /** Browsers, machines and programs of a person that are signed in within one working day. */
-  maxSessions: ownerLimit(50, 'Sessions that one person may have: the oldest ends when another begins', {
+  maxSessions: ownerLimit(50, 'Maximum number of sessions per user; beyond that, the oldest session ends', {
     maximum: 1_000,
   }),
   /**
    * A tenth of what the REST servers keep open, so that no owner takes them from the others. Fewer than ten would lock out
    * an administrator who works with a few keys at once, and with it whoever could raise the limit.
    */
-  maxConnections: ownerLimit(200, 'Keys and sessions of one owner that may use REST at the same time', {
-    minimum: 10,
-    maximum: maxPooledConnections,
-  }),
+  maxConnections: ownerLimit(
+    200,
+    'Maximum number of keys and sessions per owner that use REST at the same time',
+    {
+      minimum: 10,
+      maximum: maxPooledConnections,
+    },
+  ),
   /** A company has some dozens of stores, each perhaps under a few roots. */
-  maxFilesystems: ownerLimit(1_000, 'Filesystems that one owner may have made'),
+  maxFilesystems: ownerLimit(1_000, 'Maximum number of filesystems per owner'),
   /** The same of metastores. */
-  maxCatalogs: ownerLimit(200, 'Catalogs of metadata that one owner may have made'),
+  maxCatalogs: ownerLimit(200, 'Maximum number of metadata catalogs per owner'),
   /** Some for each catalog. */
   maxMetadataMigrations: ownerLimit(
     1_000,
-    'Migrations of metadata that one owner may have made, and as many rules',
+    'Maximum number of metadata migrations per owner, and separately of metadata rules',
   ),
   /** One for each share or project of a large site; each is compared with all others when another is made. */
-  maxMigrations: ownerLimit(5_000, 'Migrations that one owner may have made'),
+  maxMigrations: ownerLimit(5_000, 'Maximum number of migrations per owner'),
   /** The same: folders that go elsewhere are the exception. */
-  maxMappings: ownerLimit(5_000, 'Path mappings that one owner may have made'),
+  maxMappings: ownerLimit(5_000, 'Maximum number of path mappings per owner'),
   /** Two at a time are worked on, so that more would wait for days. */
-  maxJobs: ownerLimit(200, 'Verifications of one owner that wait or are under way, and as many cleanups'),
+  maxJobs: ownerLimit(
+    200,
+    'Maximum number of queued and running verifications per owner, and separately of cleanups',
+  ),
   /** The whole storage of 16 extensions; most need some kilobytes. */
-  maxStorageMib: ownerLimit(1_024, 'MiB that all extensions of one owner may store together', {
+  maxStorageMib: ownerLimit(1_024, 'Maximum storage of all extensions of an owner together, in MiB', {
     maximum: 2 ** 20,
   }),
   /** Eleven a second, day and night. */
   maxUsageRecords: ownerLimit(
     1_000_000,
-    'Records of usage that all extensions of one owner may make within a day',
+    'Maximum number of usage records per day from all extensions of an owner together',
     { maximum: 1_000_000_000 },
+  ),
+  /**
+   * About 120 changes a second, day and night. All reports share a part of the store, of which the oldest go when it is full,
+   * and who had not read them compares everything: so nobody fills it again and again. A message has at most 1 MiB.
+   */
+  maxReportedMib: ownerLimit(
+    1_024,
+    'Maximum size of reported source changes per owner and day, from all keys together, in MiB',
+    { minimum: 2, maximum: 2 ** 20 },
   ),
 }
 
@@ -99,23 +115,23 @@ export const defaultOwnerLimits: OwnerLimits = eachOwnerLimit((name) => ownerLim
 const fields = {
   exceedingKeys: Type.Enum(['narrow', 'revoke'], {
     description:
-      'What becomes of keys that may do or see more than their owner, when the owner signs in with fewer permissions',
+      'Action for keys that exceed the permissions of their owner after a sign-in with fewer permissions',
   }),
   sessionHours: Type.Integer({
     minimum: 1,
     maximum: maxSessionHours,
-    description: `How long a sign-in lasts; default ${defaultSessionHours}`,
+    description: `Lifetime of a session in hours; default ${defaultSessionHours}`,
   }),
   maxRunningMigrations: Type.Integer({
     minimum: 0,
     maximum: maxLimit,
     description:
-      'How many migrations may scan and copy at once, the others wait as SCHEDULED; default 0, any number',
+      'Maximum number of migrations that scan and copy at the same time; the others wait as SCHEDULED. Default 0: no limit',
   }),
   filesystemRoots: {
-    ...list(GivenPath('Folder of the host'), maxPlaces),
+    ...list(GivenPath('Folder on the host'), maxPlaces),
     description:
-      'Folders of this host that local filesystems must lie in, checked each time one is opened; default none: any folder except those of the platform itself',
+      'Folders on this host that local filesystems must be in, checked each time a filesystem is opened. Default none: any folder except those of the platform itself',
   },
   storeHosts: {
     ...list(
@@ -127,31 +143,31 @@ const fields = {
       maxPlaces,
     ),
     description:
-      'Hosts, host:port and networks on this host or in inner networks that stores may use, such as 127.0.0.1:10000 or 10.1.0.0/16; default none: public addresses only',
+      'Local and private hosts, host:port pairs and networks that stores may use, such as 127.0.0.1:10000 or 10.1.0.0/16. Default none: public addresses only',
   },
   hostCredentials: {
     ...list(
       Type.String({
         maxLength: maxPathLength,
         ...form(
-          `^(?:${hostIdentities.join('|')}|/.+)$`,
-          `one of ${hostIdentities.join(', ')}, or the absolute path of a file`,
+          `^(?:${hostIdentities.join('|')}|(?:${namedIdentities.join('|')}):${identityNamePattern}|/.+)$`,
+          `one of ${hostIdentities.join(', ')}, one of ${namedIdentities.join(', ')} with a colon and a name, or the absolute path of a file or folder`,
         ),
       }),
       maxPlaces,
     ),
-    description: `Credentials of this host, and of each agent's, that filesystems and catalogs may use: ${hostIdentities.join(', ')}, and files by their absolute paths; whoever may add one of them acts with the rights of the host then. Default none`,
+    description: `Credentials of this host and of agent hosts that filesystems and catalogs may use: ${hostIdentities.join(', ')}; named ones (${namedIdentities.map((one) => `${one}:NAME`).join(', ')}); absolute paths of files, and of folders with a Hive configuration (configPath of catalogs). Anyone who may add a store can then act with the rights of the host. Default none`,
   },
   ...ownerLimitFields,
   roleLimits: record(
     strict(optional(ownerLimitFields)),
     maxLimitedRoles,
-    'The same limits for owners with a role, by its name; of several roles the highest limit counts',
+    'Limits for owners with a role, by role name; with several roles, the highest limit applies',
   ),
   maxRules: Type.Integer({
     minimum: 1,
     maximum: maxOwnThings,
-    description: `Exclusions that may be made, and as many inclusions; default ${defaultMaxMadeRules}`,
+    description: `Maximum number of exclusions, and separately of inclusions; default ${defaultMaxMadeRules}`,
   }),
 }
 
@@ -187,14 +203,14 @@ export function limitsOfRoles(settings: Settings, roles: readonly string[]): Own
 /** What administrators decide at run time. */
 export const settings = resource('settings', {
   get: {
-    summary: 'The settings',
+    summary: 'Show the settings',
     input: strict({}),
     output: Settings,
     errors: [],
     http: [{ method: 'GET', path: '/api/v1/admin/settings' }],
   },
   put: {
-    summary: 'Change settings; those that are not given stay',
+    summary: 'Change settings; the others stay unchanged',
     input: strict({
       exceedingKeys: Type.Optional(fields.exceedingKeys),
       sessionHours: Type.Optional(fields.sessionHours),

@@ -27,20 +27,20 @@ const providerDeadlineMs = 15_000
 
 /** How long a session lasts. */
 const lasting = {
-  expires: Timestamp('When the session ends'),
+  expires: Timestamp('Time when the session ends'),
   refreshAfter: Type.Optional(
-    Timestamp('From when on to ask for a refresh; absent when the session cannot be refreshed'),
+    Timestamp('Time after which to refresh the session; absent if it cannot be refreshed'),
   ),
 }
 
 const SignedIn = model('SignedIn', {
-  token: Type.String({ maxLength: 1_000, description: 'The session token; it is used like an API token' }),
+  token: Type.String({ maxLength: 1_000, description: 'Session token, used like an API token' }),
   ...lasting,
   user: User,
   narrowed: list(
     strict({
       id: KeyId,
-      name: Name('Name of the key'),
+      name: Name('Key name'),
       became: Type.Enum(['narrowed', 'revoked']),
     }),
   ),
@@ -51,36 +51,38 @@ const WaitSeconds = Type.Integer({ minimum: 0, maximum: 3_600, description: 'Sec
 /** Sign-in by the identity provider (OpenID Connect: authorization code with PKCE). */
 export const signIn = resource('sign-in', {
   begin: {
-    summary: 'Begin a sign-in: where to send the browser',
+    summary: 'Begin a sign-in and get the address for the browser',
     description:
-      'The redirect URI is the platform’s own callback, or for the command line a loopback address. Whoever begins keeps the flow, and gives it back to complete.',
+      'The redirect URI is the callback of the platform or, for the command line, a loopback address. Keep `flow` from the reply and pass it to `complete`.',
     input: strict({
-      client: Type.Enum(['ui', 'cli'], { description: 'Who signs in: a page of the platform, or a program' }),
+      client: Type.Enum(['ui', 'cli'], {
+        description: 'Client type: ui for a page of the platform, cli for a program',
+      }),
       redirectUri: Type.String({
         maxLength: 400,
         ...form(
           `^https?://[^\\s/?#]+(?:/[^\\s?#]*)?${loopbackCallbackPath}$`,
           `the address of the platform with ${callbackPath}, or for the command line http://127.0.0.1:<port>${loopbackCallbackPath}`,
         ),
-        description: 'Where the browser is sent afterwards',
+        description: 'Address to which the browser returns',
       }),
     }),
     output: strict({
       authorizationUrl: Type.String({ maxLength: maxUrlLength, format: 'uri' }),
-      flow: Type.String({ maxLength: maxFlowLength, description: 'Sealed; opaque to its holder' }),
-      expires: Timestamp('Until when complete takes the flow'),
+      flow: Type.String({ maxLength: maxFlowLength, description: 'Opaque, encrypted state of the sign-in' }),
+      expires: Timestamp('Time until which `complete` accepts the flow'),
     }),
     errors: [],
     http: [{ method: 'POST', path: '/api/v1/sign-in', public: true }],
     deadlineMs: providerDeadlineMs,
   },
   complete: {
-    summary: 'Complete a sign-in with what the identity provider sent back',
+    summary: 'Complete a sign-in with the reply of the identity provider',
     input: strict({
-      flow: Type.String({ maxLength: maxFlowLength, description: 'As begin has given it' }),
+      flow: Type.String({ maxLength: maxFlowLength, description: '`flow` from the reply to `begin`' }),
       callback: Type.String({
         maxLength: maxUrlLength,
-        description: 'Query of the URL that the browser was sent back to',
+        description: 'Query string of the URL to which the browser returned',
       }),
     }),
     output: SignedIn,
@@ -91,11 +93,12 @@ export const signIn = resource('sign-in', {
   },
   exchange: {
     summary: 'Exchange a token of the identity provider for a session token',
-    description: 'An ID token, or an access token that is a JWT, issued for one of our client ids.',
+    description:
+      'Accepts an ID token, or an access token in JWT format, that was issued for a client id of the platform.',
     input: strict({
       oidcToken: Type.String({
         maxLength: maxOidcTokenLength,
-        description: 'The identity provider’s token',
+        description: 'Token of the identity provider',
       }),
     }),
     output: SignedIn,
@@ -113,20 +116,20 @@ export const signIn = resource('sign-in', {
   },
   'device-begin': {
     summary: 'Begin a sign-in with a browser on another machine',
-    description: 'For programs where there is no browser: they show the address and the code, and poll.',
+    description: 'For programs on hosts without a browser: show the address and the code, then poll.',
     input: strict({}),
     output: strict({
       verificationUri: Type.String({ maxLength: maxUrlLength, format: 'uri' }),
-      userCode: Type.String({ maxLength: 100, description: 'What to enter there' }),
+      userCode: Type.String({ maxLength: 100, description: 'Code to enter at that address' }),
       verificationUriComplete: Type.Optional(
         Type.String({
           maxLength: maxUrlLength,
           format: 'uri',
-          description: 'The address with the code in it',
+          description: 'Address that includes the code',
         }),
       ),
-      flow: Type.String({ maxLength: maxFlowLength, description: 'Sealed; opaque to its holder' }),
-      expires: Timestamp('Until when device-poll takes the flow'),
+      flow: Type.String({ maxLength: maxFlowLength, description: 'Opaque, encrypted state of the sign-in' }),
+      expires: Timestamp('Time until which `device-poll` accepts the flow'),
       waitSeconds: WaitSeconds,
     }),
     errors: ['UNSUPPORTED'],
@@ -134,9 +137,9 @@ export const signIn = resource('sign-in', {
     deadlineMs: providerDeadlineMs,
   },
   'device-poll': {
-    summary: 'Complete a sign-in with a browser on another machine, once somebody has entered the code',
+    summary: 'Complete a sign-in with a browser on another machine after the code was entered',
     input: strict({
-      flow: Type.String({ maxLength: maxFlowLength, description: 'As device-begin has given it' }),
+      flow: Type.String({ maxLength: maxFlowLength, description: '`flow` from the reply to `device-begin`' }),
     }),
     output: strict({
       session: Type.Optional(SignedIn),
@@ -148,9 +151,9 @@ export const signIn = resource('sign-in', {
     deadlineMs: providerDeadlineMs,
   },
   refresh: {
-    summary: 'Lengthen the session whose token asks, if the identity provider still vouches for the person',
+    summary: 'Extend your session',
     description:
-      'The token stays the same, and so does what it may do: a refresh is no sign-in. When the provider has ended the sign-in, the session ends, too; while the provider is away, the session stays as it is.',
+      'The token and its permissions stay the same. If the identity provider has ended the sign-in, the session ends too. While the provider is unavailable, the session stays unchanged.',
     input: strict({}),
     output: strict(lasting),
     errors: ['NOT_FOUND', 'NOT_ALLOWED_IN_STATE'],
@@ -159,9 +162,9 @@ export const signIn = resource('sign-in', {
     deadlineMs: providerDeadlineMs,
   },
   out: {
-    summary: 'Sign out: end the session whose token asks',
+    summary: 'Sign out and end your session',
     description:
-      'What the session was refreshed with is revoked at the identity provider, where the person may stay signed in until its own page is visited.',
+      'The refresh token is revoked at the identity provider. The user may stay signed in there until they open `endSessionUrl`.',
     input: strict({}),
     output: strict({
       endSessionUrl: Type.Optional(

@@ -8,21 +8,23 @@ import { Group, list, model, Name, page, strict, Subject, Text, Timestamp } from
 export const maxGroups = 1_000
 
 export const User = model('User', {
-  subject: Subject('Subject, as the identity provider says; with a prefix when somebody else does'),
-  name: Type.Optional(Text('Name to show')),
-  email: Type.Optional(Text('Address of mail')),
+  subject: Subject(
+    'Subject from the identity provider; with a prefix if it comes from another identity source',
+  ),
+  name: Type.Optional(Text('Display name')),
+  email: Type.Optional(Text('Email address')),
   groups: Type.Array(Group('Group'), { maxItems: maxGroups, description: 'Groups at the last sign-in' }),
   roles: list(Name('Role'), maxRoles),
   permissions: EffectiveCapabilities,
   visible_extensions: VisibleExtensions,
-  lastLogin: Type.Optional(Timestamp('When the roles were resolved')),
+  lastLogin: Type.Optional(Timestamp('Time when the roles were resolved')),
 })
 export type User = Type.Static<typeof User>
 
 /** People who have signed in, as they were then. */
 export const users = resource('users', {
   list: {
-    summary: 'Everybody who has signed in',
+    summary: 'List all users who have signed in',
     input: strict(page),
     output: list(User),
     errors: [],
@@ -30,15 +32,15 @@ export const users = resource('users', {
     cli: { columns: ['subject', 'name', 'groups', 'roles', 'lastLogin'] },
   },
   get: {
-    summary: 'One person who has signed in',
-    input: strict({ subject: Subject('Subject of the person') }),
+    summary: 'Show a user who has signed in',
+    input: strict({ subject: Subject('Subject of the user') }),
     output: User,
     errors: ['NOT_FOUND'],
     http: [{ method: 'GET', path: '/api/v1/admin/users/{subject}' }],
     cli: { args: ['subject'] },
   },
   self: {
-    summary: 'The person whose key asks',
+    summary: 'Show the user that owns your key',
     input: strict({}),
     output: User,
     errors: ['NOT_FOUND'],

@@ -1,17 +1,20 @@
 import { type Contract, defaultDeadlineMs, type EventContract } from '../kit/contract.ts'
+import { contact, eventDescription, licenceWithAddress, requestDescription, tagOf, tagsOf } from './about.ts'
 import { withModels } from './document.ts'
 import { codesOf, errorOfCodes, ErrorSchema } from './error-schema.ts'
+import { exampleInput, exampleOf, examplePayload } from './examples.ts'
 import { type ErrorCode, isErrorCode } from '../kit/errors.ts'
 import { type DocumentPart, IncrementalDocument, PartMaker } from './incremental-document.ts'
+import { jsonSchema } from '../kit/json-schema.ts'
 import { brokerPort, loopback, messageHeaders, serviceQueue, title, websocketPort } from '../kit/names.ts'
 
 const asyncapi = '3.0.0'
 
 const description = `Requests and events on the message broker, for any NATS client in any language.
 
-A request is its input as JSON on the contract's subject, and gets one reply: the output, or an error body together with the headers ${messageHeaders.error} and ${messageHeaders.errorCode}. The broker itself says three things without a reply: a permission violation is DENIED, no responders is UNAVAILABLE, and no reply before the deadline is TIMEOUT.
+Send the input as JSON to the subject of the request. The reply is either the output, or an error body with the headers ${messageHeaders.error} and ${messageHeaders.errorCode}. Three errors come from the broker without a reply: treat a permission violation as DENIED, no responders as UNAVAILABLE, and no reply before the deadline as TIMEOUT.
 
-Events tell of what has happened; the last token of their subject is the id of the object. Those with \`now\` in it are told to whoever listens at the moment, and not kept.`
+Events report changes; the last token of their subject is the id of the object. Events with \`now\` in the subject are sent to current subscribers only and are not stored.`
 
 /** The AsyncAPI document: what the platform receives and replies to, and the events that it sends. */
 export function asyncApiDocument(
@@ -26,11 +29,13 @@ export function asyncApiDocument(
       title,
       version,
       description,
-      license: { name: 'Apache License 2.0', url: 'https://www.apache.org/licenses/LICENSE-2.0' },
+      contact,
+      license: licenceWithAddress,
+      tags: tagsOf([...contracts, ...events]).map(tagRef),
     },
     defaultContentType: 'application/json',
     servers: {
-      tcp: { host: `${loopback}:${brokerPort}`, protocol: 'nats', description: 'By default', security },
+      tcp: { host: `${loopback}:${brokerPort}`, protocol: 'nats', description: 'Default address', security },
       websocket: {
         host: `${loopback}:${websocketPort}`,
         protocol: 'ws',
@@ -41,6 +46,7 @@ export function asyncApiDocument(
     channels: Object.fromEntries([...contracts.flatMap(channelsOf), ...events.map(eventChannel)]),
     operations: Object.fromEntries([...contracts.map(requestOperation), ...events.map(eventOperation)]),
     components: {
+      tags: Object.fromEntries(tagsOf([...contracts, ...events]).map((tag) => [tag.name, tag])),
       messages: Object.fromEntries(
         contracts.map((contract) => [errorNameOf(contract), errorMessage(contract.errors)]),
       ),
@@ -54,7 +60,7 @@ export function asyncApiDocument(
         token: {
           type: 'apiKey',
           in: 'password',
-          description: 'An API token, presented as the `token` of the NATS connection',
+          description: 'API token, sent as the `token` of the NATS connection',
         },
       },
     },
@@ -67,14 +73,23 @@ export const growingAsyncApi = (
   events: readonly EventContract[],
   about: { version: string },
 ): IncrementalDocument =>
-  new IncrementalDocument(asyncApiDocument(contracts, events, about), ['channels', 'operations'], {
-    section: 'components.messages',
-    valueOf: (name) => errorMessage(errorsNamed(name)),
-  })
+  new IncrementalDocument(
+    asyncApiDocument(contracts, events, about),
+    ['info.tags', 'channels', 'operations', 'components.tags'],
+    {
+      section: 'components.messages',
+      valueOf: (name) => errorMessage(errorsNamed(name)),
+    },
+  )
 
 /** What an extension adds to the document. It can be left for a while after each contract. */
 export function* asyncApiPart(prefix: string, contracts: readonly Contract[]): Generator<void, DocumentPart> {
   const part = new PartMaker(prefix)
+  if (contracts.length > 0) {
+    const tag = tagOf(prefix)
+    part.add('info.tags', [tagRef(tag)])
+    part.add('components.tags', { [prefix]: tag })
+  }
   for (const contract of contracts) {
     part.add('channels', Object.fromEntries(channelsOf(contract)))
     part.add('operations', Object.fromEntries([requestOperation(contract)]))
@@ -91,6 +106,7 @@ const replyNameOf = (contract: Contract) => `${nameOf(contract)}.reply`
 /** A resource may have a verb and an event of the same name. */
 const eventNameOf = ({ resource, event }: EventContract) => `events.${resource}.${event}`
 
+const tagRef = ({ name }: { name: string }) => ({ $ref: `#/components/tags/${name}` })
 const channelRef = (channel: string) => ({ $ref: `#/channels/${channel}` })
 const messageRef = (channel: string, message: string) => ({
   $ref: `#/channels/${channel}/messages/${message}`,
@@ -99,7 +115,10 @@ const messageRef = (channel: string, message: string) => ({
 const requestHeaders = {
   type: 'object',
   properties: {
-    [messageHeaders.requestId]: { type: 'string', description: 'Follows the request through the log' },
+    [messageHeaders.requestId]: {
+      type: 'string',
+      description: 'Request id, for finding the request in the log',
+    },
   },
 }
 
@@ -107,8 +126,8 @@ const errorHeaders = {
   type: 'object',
   required: [messageHeaders.error, messageHeaders.errorCode],
   properties: {
-    [messageHeaders.error]: { type: 'string', description: 'The message of the body, in one line' },
-    [messageHeaders.errorCode]: { type: 'string', description: 'The HTTP status of the code' },
+    [messageHeaders.error]: { type: 'string', description: 'The message of the body, on one line' },
+    [messageHeaders.errorCode]: { type: 'string', description: 'HTTP status of the error code' },
   },
 }
 
@@ -118,7 +137,7 @@ const eventHeaders = {
   properties: {
     [messageHeaders.event]: {
       type: 'string',
-      description: 'The subject; what arrives without it is none of the platform’s facts',
+      description: 'Subject of the event; messages without this header are not events of the platform',
     },
   },
 }
@@ -135,28 +154,33 @@ const errorMessage = (errors: readonly ErrorCode[]): object => ({
 
 function channelsOf(contract: Contract): Entry[] {
   const { subject, input, output } = contract
-  const request = { headers: { $ref: '#/components/schemas/RequestHeaders' }, payload: input }
+  const example = exampleOf(jsonSchema(input), exampleInput(contract))
+  const request = {
+    headers: { $ref: '#/components/schemas/RequestHeaders' },
+    payload: input,
+    ...(example === undefined ? {} : { examples: [{ payload: example }] }),
+  }
   const error = { $ref: `#/components/messages/${errorNameOf(contract)}` }
   return [
     [nameOf(contract), { address: subject, messages: { request } }],
-    [replyNameOf(contract), { address: null, messages: { output: { payload: output }, error } }],
+    [replyNameOf(contract), { messages: { output: { payload: output }, error } }],
   ]
 }
 
 function requestOperation(contract: Contract): Entry {
-  const { resource, summary, description, deadlineMs = defaultDeadlineMs } = contract
+  const { resource, summary, deadlineMs = defaultDeadlineMs } = contract
   const [channel, reply] = [nameOf(contract), replyNameOf(contract)]
   return [
     channel,
     {
       action: 'receive',
       summary,
-      ...(description === undefined ? {} : { description }),
-      tags: [{ name: resource }],
+      description: requestDescription(contract),
+      tags: [tagRef({ name: resource })],
       channel: channelRef(channel),
       messages: [messageRef(channel, 'request')],
       reply: {
-        address: { location: '$message.header#/reply', description: 'The reply subject of the NATS message' },
+        address: { location: '$message.header#/reply', description: 'Reply subject of the NATS message' },
         channel: channelRef(reply),
         messages: [messageRef(reply, 'output'), messageRef(reply, 'error')],
       },
@@ -169,7 +193,8 @@ function requestOperation(contract: Contract): Entry {
 function eventChannel(event: EventContract): Entry {
   const parameters = { id: { description: 'Id of the object, as a subject token' } }
   const headers = { $ref: '#/components/schemas/EventHeaders' }
-  const messages = { event: { headers, payload: event.payload } }
+  const examples = [{ payload: examplePayload(event) }]
+  const messages = { event: { headers, payload: event.payload, examples } }
   return [eventNameOf(event), { address: event.subject, parameters, messages }]
 }
 
@@ -180,7 +205,8 @@ function eventOperation(event: EventContract): Entry {
     {
       action: 'send',
       summary: event.summary,
-      tags: [{ name: event.resource }],
+      description: eventDescription(event),
+      tags: [tagRef({ name: event.resource })],
       channel: channelRef(channel),
       messages: [messageRef(channel, 'event')],
     },

@@ -1,6 +1,7 @@
 /**
  * A document as pure JSON. Enumerations of texts say that they are texts: generators of typed clients look at `type`
- * alone, and TypeBox leaves it out.
+ * alone, and TypeBox leaves it out. Integers that may be larger than 32 bits say that too, as those generators take no
+ * other hint.
  */
 export function plain(document: object): object {
   return rebuilt(document, typed) as object
@@ -25,7 +26,21 @@ function rebuilt(
   return copy
 }
 
-const typed = (value: unknown): unknown => (isUntypedEnum(value) ? { type: 'string', ...value } : value)
+function typed(value: unknown): unknown {
+  if (isUntypedEnum(value)) return { type: 'string', ...value }
+  return isLongInteger(value) ? { ...value, format: 'int64' } : value
+}
+
+const maxInt32 = 2 ** 31 - 1
+
+/** Of a schema, which may say nothing of its bounds. */
+const isLongInteger = (value: unknown): value is { type: 'integer'; maximum?: unknown } =>
+  typeof value === 'object' &&
+  value !== null &&
+  'type' in value &&
+  value.type === 'integer' &&
+  !('format' in value) &&
+  !('maximum' in value && typeof value.maximum === 'number' && value.maximum <= maxInt32)
 
 const isUntypedEnum = (value: unknown): value is { enum: string[] } =>
   typeof value === 'object' &&

@@ -7,14 +7,14 @@ const allCodes = Object.keys(errors).filter(isErrorCode)
 /** `ErrorBody` as a schema, for the documents; later releases may add fields. */
 export const ErrorSchema = Type.Object(
   {
-    code: Type.Enum(allCodes, { description: 'Decide on this' }),
-    message: Type.String({ description: 'For people; its wording may change' }),
+    code: Type.Enum(allCodes, { description: 'Error code; base decisions on this field' }),
+    message: Type.String({ description: 'Message for users; the wording may change' }),
     details: Type.Optional(
-      Type.Unknown({ description: 'What is known of the fault; INVALID_INPUT: a list of {field, problem}' }),
+      Type.Unknown({ description: 'Details of the error; for INVALID_INPUT a list of {field, problem}' }),
     ),
-    requestId: Type.String({ description: 'Finds the request in the log' }),
+    requestId: Type.String({ description: 'Request id, for finding the request in the log' }),
   },
-  { description: 'Why a call failed' },
+  { description: 'Error of a failed request' },
 )
 
 /** Every code that a call of the contract may answer, in the order of the table. */

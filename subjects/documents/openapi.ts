@@ -1,7 +1,9 @@
 import type { Contract, HttpRoute } from '../kit/contract.ts'
+import { contact, httpDescription, licence, tagOf, tagsOf } from './about.ts'
 import { withModels } from './document.ts'
 import { codesOf, errorOfCodes, ErrorSchema } from './error-schema.ts'
 import { type ErrorCode, errors, isErrorCode } from '../kit/errors.ts'
+import { type ExampleFields, exampleOf, exampleOnRoute } from './examples.ts'
 import { type DocumentPart, IncrementalDocument, PartMaker } from './incremental-document.ts'
 import { fieldsOf, type JsonSchema, jsonSchema, pick } from '../kit/json-schema.ts'
 import { httpServers } from '../kit/names.ts'
@@ -28,18 +30,19 @@ export function openApiDocument(contracts: readonly Contract[], { version }: { v
       title: httpServers.platform.title,
       version,
       description:
-        'Every call is also a request on the message broker; see the AsyncAPI document. Errors have one body: decide on its `code`.',
-      license: { name: 'Apache License 2.0', identifier: 'Apache-2.0' },
+        'Every operation is also available as a request on the message broker; see the AsyncAPI document. All errors have the same body: base decisions on its `code`.',
+      contact,
+      license: licence,
     },
-    servers: [{ url: '/', description: 'The server that this document comes from' }],
+    servers: [{ url: '/', description: 'The server that provides this document' }],
     security: [bearer],
-    tags: tagsOf(operations),
+    tags: tagsOf(operations.map(({ contract }) => contract)),
     paths: pathsOf(operations),
     components: {
       schemas: { Error: ErrorSchema },
       responses: responsesOf(operations),
       securitySchemes: {
-        token: { type: 'http', scheme: 'bearer', description: 'An API token: `Authorization: Bearer …`' },
+        token: { type: 'http', scheme: 'bearer', description: 'API token: `Authorization: Bearer …`' },
         ...(operations.some(({ route }) => route.bearer !== undefined) ? { oidcToken } : {}),
       },
     },
@@ -59,7 +62,7 @@ export const growingOpenApi = (
 /** What an extension adds to the document of the platform. It can be left for a while after each contract. */
 export function* openApiPart(prefix: string, contracts: readonly Contract[]): Generator<void, DocumentPart> {
   const part = new PartMaker(prefix)
-  part.add('tags', contracts.length === 0 ? [] : [{ name: prefix }])
+  part.add('tags', contracts.length === 0 ? [] : [tagOf(prefix)])
   for (const contract of contracts) {
     const operations = operationsOf(contract)
     part.add('paths', pathsOf(operations))
@@ -72,7 +75,7 @@ export function* openApiPart(prefix: string, contracts: readonly Contract[]): Ge
 const oidcToken = {
   type: 'http',
   scheme: 'bearer',
-  description: 'A token of the identity provider: `Authorization: Bearer …`',
+  description: 'Token of the identity provider: `Authorization: Bearer …`',
 }
 
 /** A contract with several routes is told apart by what each binds, or else by their order. */
@@ -84,9 +87,6 @@ function operationsOf(contract: Contract): Operation[] {
     return { contract, route, id: `${contract.resource}.${contract.verb}${suffix}` }
   })
 }
-
-const tagsOf = (operations: readonly Operation[]): object[] =>
-  [...new Set(operations.map(({ contract }) => contract.resource))].map((name) => ({ name }))
 
 function pathsOf(operations: readonly Operation[]): Record<string, Record<string, object>> {
   const paths: Record<string, Record<string, object>> = {}
@@ -102,19 +102,23 @@ function describe(operation: Operation): object {
   const { path, query, body } = routeFields(contract, route)
   const fields = fieldsOf(contract.input)
   const required = jsonSchema(contract.input).required ?? []
+  const example = exampleOnRoute(contract, route)
   const parameters = [
-    ...path.map((name) => parameter('path', name, fields[name], true)),
-    ...query.map((name) => parameter('query', name, fields[name], required.includes(name))),
+    ...path.map((name) => parameter('path', name, fields[name], true, example)),
+    ...query.map((name) => parameter('query', name, fields[name], required.includes(name), example)),
   ]
   const failures = failuresOf(operation).map(({ status, reference }): [number, object] => [status, reference])
   return {
     operationId: id,
     tags: [contract.resource],
     summary: contract.summary,
-    ...(contract.description === undefined ? {} : { description: contract.description }),
+    description: httpDescription(contract, {
+      description: contract.description,
+      isPublic: route.public !== undefined,
+    }),
     ...(route.public ? { security: route.bearer === undefined ? [] : [oidcBearer] } : {}),
     ...(parameters.length > 0 ? { parameters } : {}),
-    ...(body.length > 0 ? { requestBody: requestBody(contract, body) } : {}),
+    ...(body.length > 0 ? { requestBody: requestBody(contract, body, example) } : {}),
     responses: { [route.status ?? 200]: success(contract), ...Object.fromEntries(failures) },
   }
 }
@@ -125,25 +129,30 @@ export function parameter(
   name: string,
   field: JsonSchema = {},
   required: boolean,
+  examples: ExampleFields,
 ): object {
   const { description, ...schema } = field
+  const example = Object.hasOwn(examples, name) ? { example: examples[name] } : {}
   return {
     name,
     in: place,
     ...(required ? { required } : {}),
     ...(description === undefined ? {} : { description }),
     // Objects in a query string have no common form; as JSON every client can write them.
-    ...(schema.type === 'object' ? { content: { 'application/json': { schema } } } : { schema }),
+    ...(schema.type === 'object'
+      ? { content: { 'application/json': { schema, ...example } } }
+      : { schema, ...example }),
   }
 }
 
-function requestBody({ input }: Contract, names: readonly string[]): object {
+function requestBody({ input }: Contract, names: readonly string[], examples: ExampleFields): object {
   const schema = pick(input, names)
-  return { required: schema.required !== undefined, content: { 'application/json': { schema } } }
+  const example = exampleOf(schema, examples)
+  return { required: schema.required !== undefined, content: { 'application/json': { schema, example } } }
 }
 
 const success = ({ output, download }: Contract) => ({
-  description: 'Done',
+  description: 'Success',
   content:
     download === undefined
       ? { 'application/json': { schema: output } }

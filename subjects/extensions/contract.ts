@@ -39,10 +39,11 @@ function problemsWithin(schema: Contract['input'], value: unknown): Problem[] {
   const { look, tell } = checkCost(jsonSchema(schema), value, maxSteps)
   const all = (problem: string): Problem[] => [{ field: '', problem }]
   if (look > maxSteps)
-    return all(`takes too long to check, more than ${maxSteps} steps: send fewer values, or shorter texts`)
+    return all(`takes more than ${maxSteps} steps to validate: send fewer values or shorter texts`)
   // Interpreted, it takes as long to be checked as to be told.
   if (matches(schema, value, tell > maxStepsToTell)) return []
-  if (tell > maxStepsToTell) return all('does not fit its schema, and is too large to be told where')
+  if (tell > maxStepsToTell)
+    return all('does not match its schema, and is too large for an error per field: send fewer values')
   return faultsOf(schema, value)
 }
 
@@ -56,7 +57,9 @@ export function checkInput({ input }: Pick<Contract, 'input'>, value: unknown): 
 /** What is wrong with the answer of an endpoint; undefined when it is what its contract says. */
 export function answerProblem({ output }: Pick<Contract, 'output'>, answer: unknown): string | undefined {
   const problems = problemsWithin(output, answer)
-  return problems.length === 0 ? undefined : `the answer does not fit: ${problemsText(problems)}`
+  return problems.length === 0
+    ? undefined
+    : `the reply does not match the output schema: ${problemsText(problems)}`
 }
 
 /** Tells what fits schemas of an extension, as long as that takes no longer than one message may; then nothing does. */

@@ -23,13 +23,16 @@ const seconds = (ms: number) => ms / 1000
 /** What programs ask that are extensions: over the broker alone, as what counts is the connection on which they ask. */
 export const extensions = resource('extensions', {
   register: {
-    summary: 'Become an instance of an extension, or replace what it registered before',
-    description: `The key must be allowed to subscribe to all subjects of the prefix, which belongs to the owner of the first key that registers it. Send a heartbeat every ${seconds(heartbeatEveryMs)} s.`,
+    summary: 'Register an instance of an extension, or replace its registration',
+    description: `The key must be allowed to subscribe to all subjects of the prefix. The first key that registers a prefix makes its owner the owner of the prefix. Send a heartbeat every ${seconds(heartbeatEveryMs)} s.`,
     input: strict(registrationFields),
     output: strict({
       instance: InstanceId,
-      heartbeatEveryMs: Type.Integer({ minimum: 1, description: 'How often to send a heartbeat' }),
-      lostAfterMs: Type.Integer({ minimum: 1, description: 'Without one for so long the instance is lost' }),
+      heartbeatEveryMs: Type.Integer({ minimum: 1, description: 'Heartbeat interval in milliseconds' }),
+      lostAfterMs: Type.Integer({
+        minimum: 1,
+        description: 'Milliseconds without a heartbeat after which the instance is lost',
+      }),
       queue: Type.String({ maxLength: 60, description: 'Queue group that all instances subscribe with' }),
       endpoints: list(strict({ name: EndpointName, subject: SubjectPattern }), extensionLimits.endpoints),
     }),
@@ -39,8 +42,8 @@ export const extensions = resource('extensions', {
     brokerOnly: true,
   },
   heartbeat: {
-    summary: 'Say that an instance lives',
-    description: `NOT_FOUND: it is not known any more, after ${seconds(lostAfterMs)} s of silence or a restart of the platform; register again.`,
+    summary: 'Send a heartbeat of an instance',
+    description: `Returns NOT_FOUND if the instance was removed, after ${seconds(lostAfterMs)} s without a heartbeat or a restart of the platform. Register it again in this case.`,
     input: strict({ prefix: Prefix, instance: InstanceId }),
     output: Nothing,
     errors: ['NOT_FOUND'],
@@ -48,7 +51,7 @@ export const extensions = resource('extensions', {
     brokerOnly: true,
   },
   deregister: {
-    summary: 'Take an instance away, before it stops',
+    summary: 'Remove an instance before it stops',
     input: strict({ prefix: Prefix, instance: InstanceId }),
     output: Nothing,
     errors: ['NOT_FOUND'],
@@ -57,7 +60,7 @@ export const extensions = resource('extensions', {
     brokerOnly: true,
   },
   list: {
-    summary: 'The extensions that you see',
+    summary: 'List the extensions that you can see',
     input: strict(page),
     output: list(Extension),
     errors: [],
@@ -65,7 +68,7 @@ export const extensions = resource('extensions', {
     cli: { columns: ['prefix', 'name', 'version', 'owner', 'instances', 'since'] },
   },
   features: {
-    summary: 'What the extensions that you see bring: menus, routes, widgets, endpoints',
+    summary: 'List menus, routes, widgets and endpoints of the extensions that you can see',
     input: strict({ ...page, prefix: Type.Optional(Prefix) }),
     output: list(Features),
     errors: [],
@@ -73,7 +76,7 @@ export const extensions = resource('extensions', {
     cli: { columns: ['prefix', 'name', 'version', 'menus', 'endpoints'] },
   },
   show: {
-    summary: 'An extension, its instances and endpoints',
+    summary: 'Show an extension with its instances and endpoints',
     input: strict({ prefix: Prefix }),
     output: model('ExtensionDetails', {
       ...Extension.properties,
@@ -85,10 +88,10 @@ export const extensions = resource('extensions', {
     cli: { args: ['prefix'], example: 'gantry extensions show weather' },
   },
   resource: {
-    summary: 'A page of an extension',
+    summary: 'Get a page of an extension',
     input: strict({
       prefix: Prefix,
-      uri: Type.String({ maxLength: 200, description: 'Its address, ui://…' }),
+      uri: Type.String({ maxLength: 200, description: 'Address of the page, ui://…' }),
     }),
     output: strict({
       uri: Type.String({ maxLength: 200 }),
@@ -100,8 +103,8 @@ export const extensions = resource('extensions', {
     cli: { args: ['prefix', 'uri'] },
   },
   logs: {
-    summary: 'What happened to an extension: its comings and goings, and what it was not allowed to do',
-    description: `The last ${maxLogEntries} entries, oldest first; also of one that is not there at the moment.`,
+    summary: 'Show the log of an extension: connects, disconnects and denied actions',
+    description: `Returns the last ${maxLogEntries} entries, oldest first, also of a disconnected extension.`,
     input: strict({ prefix: Prefix }),
     output: list(LogEntry, maxLogEntries),
     errors: ['NOT_FOUND'],
@@ -113,9 +116,9 @@ export const extensions = resource('extensions', {
     },
   },
   release: {
-    summary: 'Give up a prefix, with all that is stored for it',
+    summary: 'Release a prefix and delete its stored data',
     description:
-      'For keys of its owner that may subscribe to all its subjects, and for administrators, while no instance of it is there.',
+      'Allowed for administrators, and for keys of the owner that may subscribe to all subjects of the prefix. All instances must be stopped first.',
     input: strict({ prefix: Prefix }),
     output: Nothing,
     errors: ['NOT_FOUND', 'IN_USE'],
@@ -130,49 +133,52 @@ export const maxLost = 1_000
 
 const Revision = Type.String({
   maxLength: 200,
-  description: 'Another one when what it registered may have changed',
+  description: 'Revision of the registration; a different value means that it may have changed',
 })
 
 /** What the edge asks on behalf of a caller, and what it tells of calls that failed. */
 export const extensionsInternal = internalResource('extensions', {
   revision: {
-    summary: 'The revision of an extension, if the key sees it',
+    summary: 'Get the revision of an extension that the key can see',
     input: strict({ key: KeyId, prefix: Prefix }),
     output: strict({ revision: Revision }),
     errors: ['NOT_FOUND'],
     http: [],
   },
   visible: {
-    summary: 'The extensions that a key sees',
+    summary: 'List the extensions that a key can see',
     input: strict({ ...page, key: KeyId }),
     output: list(strict({ prefix: Prefix, revision: Revision })),
     errors: [],
     http: [],
   },
   endpoints: {
-    summary: 'All endpoints of an extension, whoever sees it',
+    summary: 'List all endpoints of an extension, regardless of visibility',
     input: strict({ prefix: Prefix }),
     output: list(Endpoint, extensionLimits.endpoints),
     errors: ['NOT_FOUND'],
     http: [],
   },
   own: {
-    summary: 'Nothing, if a key could be this extension and is of its owner; else why not',
+    summary: 'Check that a key belongs to the owner of an extension and could act as it',
     input: strict({ key: KeyId, prefix: Prefix }),
     output: Nothing,
     errors: ['NOT_FOUND'],
     http: [],
   },
   lost: {
-    summary: 'The extensions that are gone without a goodbye',
+    summary: 'List the extensions that were lost without deregistering',
     input: strict({}),
-    output: list(strict({ prefix: Prefix, since: Timestamp('When its last instance was lost') }), maxLost),
+    output: list(
+      strict({ prefix: Prefix, since: Timestamp('Time when the last instance was lost') }),
+      maxLost,
+    ),
     errors: [],
     http: [],
   },
   failed: {
-    summary: 'Note what went wrong with a call of an endpoint',
-    input: strict({ prefix: Prefix, name: EndpointName, problem: Text('What went wrong') }),
+    summary: 'Log a failed call of an endpoint',
+    input: strict({ prefix: Prefix, name: EndpointName, problem: Text('Cause of the failure') }),
     output: Nothing,
     errors: [],
     http: [],

@@ -21,18 +21,18 @@ const Token = (description: string) =>
   Type.String({
     minLength: 1,
     maxLength: maxTokenLength,
-    ...form('^[A-Za-z][A-Za-z0-9_-]*$', 'a letter, and then letters, digits, - and _'),
+    ...form('^[A-Za-z][A-Za-z0-9_-]*$', 'a letter followed by letters, digits, - and _'),
     description,
   })
 
 /** What an extension is known by; upper and lower case are different. */
 export const Prefix = Token('Prefix of the extension')
-export const EndpointName = Token('Name of the endpoint')
+export const EndpointName = Token('Endpoint name')
 export const InstanceId = Type.String({
   minLength: 1,
   maxLength: maxTokenLength,
   ...form('^[A-Za-z0-9_-]+$', 'letters, digits, - and _'),
-  description: 'Id of the instance',
+  description: 'Instance id',
 })
 
 /** How much one extension may bring: what people can look through, and what fits into one message with all the rest. */
@@ -69,7 +69,7 @@ export const JsonSchemaDocument = Type.Record(Type.String({ pattern: '^[$\\w-]{1
   title: 'JsonSchema',
   maxProperties: 40,
   additionalProperties: false,
-  description: 'A JSON Schema (2020-12), without $ref',
+  description: 'JSON Schema (2020-12) without $ref',
 })
 
 const Line = (maxLength: number, description: string) =>
@@ -92,12 +92,13 @@ const ResourceUri = Type.String({
 /** What an extension registers for one call that it answers. */
 export const Endpoint = model('Endpoint', {
   name: EndpointName,
-  summary: Line(200, 'What it does, in a line'),
-  description: Type.Optional(Text('More about it')),
+  summary: Line(200, 'One-line summary'),
+  description: Type.Optional(Text('Detailed description')),
   subject: Type.Optional(SubjectPattern),
   method: Type.Optional(
     Type.Enum(['GET', 'POST'], {
-      description: 'How it is documented for REST; default POST, GET if it only looks',
+      description:
+        'HTTP method in the REST documentation: POST (default), or GET for an endpoint that changes nothing',
     }),
   ),
   input: Type.Optional(JsonSchemaDocument),
@@ -107,40 +108,40 @@ export const Endpoint = model('Endpoint', {
     Type.Integer({
       minimum: 1,
       maximum: maxLimitMs,
-      description: `Milliseconds until the caller gives up; default ${defaultLimitMs}`,
+      description: `Timeout for the caller in milliseconds; default ${defaultLimitMs}`,
     }),
   ),
 })
 export type Endpoint = Static<typeof Endpoint>
 
 const Order = Type.Optional(
-  Type.Integer({ minimum: -1_000, maximum: 1_000, description: 'Place; default 0' }),
+  Type.Integer({ minimum: -1_000, maximum: 1_000, description: 'Sort position; default 0' }),
 )
-const Icon = Type.Optional(Type.String({ maxLength: 60, description: 'Name of an icon' }))
+const Icon = Type.Optional(Type.String({ maxLength: 60, description: 'Icon name' }))
 const Path = Type.String({
   maxLength: 200,
-  ...form(`^/(?:${segment}(?:/${segment})*/?)?$`, 'a path such as /weather, without empty parts, . and ..'),
+  ...form(`^/(?:${segment}(?:/${segment})*/?)?$`, 'a path such as /weather, without empty segments, . or ..'),
   description: 'Path below the pages of the extension',
 })
 
 const Menu = model('ExtensionMenu', {
-  label: Line(60, 'What it says'),
+  label: Line(60, 'Menu text'),
   icon: Icon,
   order: Order,
   route: Path,
 })
-const Route = model('ExtensionRoute', { path: Path, title: Line(100, 'Title of the page'), uri: ResourceUri })
+const Route = model('ExtensionRoute', { path: Path, title: Line(100, 'Page title'), uri: ResourceUri })
 const Widget = model('ExtensionWidget', {
-  name: Token('Name of the widget'),
-  title: Line(100, 'Title above it'),
+  name: Token('Widget name'),
+  title: Line(100, 'Widget title'),
   uri: ResourceUri,
   order: Order,
 })
-const mediaType = Type.Enum(['text/html', 'text/markdown'], { description: 'How it is shown' })
+const mediaType = Type.Enum(['text/html', 'text/markdown'], { description: 'Media type of the page' })
 const Resource = model('ExtensionResource', {
   uri: ResourceUri,
   mediaType,
-  content: Type.String({ maxLength: extensionLimits.resourceBytes, description: 'The page' }),
+  content: Type.String({ maxLength: extensionLimits.resourceBytes, description: 'Page content' }),
 })
 
 const looks = {
@@ -150,9 +151,9 @@ const looks = {
 }
 
 const about = {
-  name: Line(100, 'Name for people'),
+  name: Line(100, 'Display name'),
   version: Line(60, 'Version of the extension'),
-  description: Type.Optional(Text('What it is for')),
+  description: Type.Optional(Text('Purpose of the extension')),
 }
 
 /** What a program says of itself to become an extension. */
@@ -163,7 +164,7 @@ export const registrationFields = {
   outlivesConnection: Type.Optional(
     Type.Boolean({
       description:
-        'Whether it stays when the connection closes on which it registered, as long as heartbeats come; default false',
+        'Whether the instance stays registered after its connection closes, as long as heartbeats arrive; default false',
     }),
   ),
   menus: Type.Optional(looks.menus),
@@ -179,9 +180,9 @@ export type Registration = Static<typeof Registration>
 export const Extension = model('Extension', {
   prefix: Prefix,
   ...about,
-  owner: Subject('Whose extension it is'),
-  instances: Count('Processes that answer for it'),
-  since: Timestamp('When the oldest of them registered'),
+  owner: Subject('Owner of the extension'),
+  instances: Count('Number of running instances'),
+  since: Timestamp('Time when the oldest instance registered'),
 })
 
 /** What it brings. */
@@ -198,16 +199,16 @@ export const Instance = model('ExtensionInstance', {
   id: InstanceId,
   version: about.version,
   key: KeyId,
-  registered: Timestamp('When it registered'),
-  seen: Timestamp('Its last sign of life'),
+  registered: Timestamp('Registration time'),
+  seen: Timestamp('Time of the last heartbeat'),
 })
 
 export const LogEntry = model('ExtensionLogEntry', {
-  time: Timestamp('When'),
+  time: Timestamp('Time of the entry'),
   level: Type.Enum(['info', 'warn', 'error']),
-  message: Text('What happened'),
+  message: Text('Log message'),
   instance: Type.Optional(InstanceId),
-  count: Type.Optional(Count('How many times within a second; default once')),
+  count: Type.Optional(Count('Number of occurrences within a second (1 if absent)')),
 })
 export type LogEntry = Static<typeof LogEntry>
 

@@ -109,22 +109,25 @@ const isObject = (value: unknown): value is Schema =>
 export function schemaProblems(schema: unknown, field: string): Problem[] {
   const { maxBytes, maxNesting, maxSchemas, maxPatternsLength, maxPropertyClasses } = schemaLimits
   if (isDeeper(schema, maxNesting))
-    return [{ field, problem: `is too deep: at most ${maxNesting} lists and objects in each other` }]
+    return [{ field, problem: `is nested too deeply: use at most ${maxNesting} levels of lists and objects` }]
   const bytes = new TextEncoder().encode(JSON.stringify(schema)).length
   if (bytes > maxBytes) return [{ field, problem: `must be at most ${maxBytes} bytes of JSON, not ${bytes}` }]
   const look = new Look()
   look.schema(schema, field, 1)
   if (look.count > maxSchemas) {
-    look.problems.push({ field, problem: `must have at most ${maxSchemas} schemas in it, not ${look.count}` })
+    look.problems.push({ field, problem: `must contain at most ${maxSchemas} schemas, not ${look.count}` })
   }
   if (slowNames.test(JSON.stringify(schema)))
-    look.problems.push({ field, problem: 'must name nothing unevaluatedItems or unevaluatedProperties' })
+    look.problems.push({
+      field,
+      problem: 'must not use the names unevaluatedItems and unevaluatedProperties',
+    })
   const patterns = look.patterns.join('')
   const classes = patterns.match(/\\p\{/gi)?.length ?? 0
   if (patterns.length > maxPatternsLength || classes > maxPropertyClasses)
     look.problems.push({
       field,
-      problem: `must have at most ${maxPatternsLength} characters in all its patterns, and ${maxPropertyClasses} classes such as \\p{L}`,
+      problem: `must have at most ${maxPatternsLength} characters in all its patterns, and at most ${maxPropertyClasses} classes such as \\p{L}`,
     })
   return look.problems
 }
@@ -133,7 +136,10 @@ export function schemaProblems(schema: unknown, field: string): Problem[] {
 export function inputProblems(schema: Schema, field: string): Problem[] {
   const problems = schemaProblems(schema, field)
   if (schema['type'] === 'object') return problems
-  return [...problems, { field: `${field}.type`, problem: 'must be object: an endpoint takes named fields' }]
+  return [
+    ...problems,
+    { field: `${field}.type`, problem: 'must be object: the input of an endpoint has named fields' },
+  ]
 }
 
 /** Whether there are more lists and objects in each other than so many. */
@@ -153,9 +159,10 @@ class Look {
 
   schema(schema: unknown, at: string, depth: number): void {
     this.count += 1
-    if (!isObject(schema)) return this.#wrong(at, 'must be a JSON Schema, which is an object')
+    if (!isObject(schema)) return this.#wrong(at, 'must be a JSON Schema object')
     const { maxDepth } = schemaLimits
-    if (depth > maxDepth) return this.#wrong(at, `is too deep: at most ${maxDepth} schemas in each other`)
+    if (depth > maxDepth)
+      return this.#wrong(at, `is nested too deeply: use at most ${maxDepth} levels of schemas`)
     for (const [keyword, value] of Object.entries(schema)) {
       if (keyword.startsWith('x-')) continue
       const kind = Object.hasOwn(keywords, keyword) ? keywords[keyword] : undefined
@@ -170,7 +177,7 @@ class Look {
       case 'anything':
         return
       case 'text':
-        if (typeof value !== 'string') this.#wrong(at, 'must be a text')
+        if (typeof value !== 'string') this.#wrong(at, 'must be a string')
         return
       case 'boolean':
         if (typeof value !== 'boolean') this.#wrong(at, 'must be true or false')
@@ -179,11 +186,11 @@ class Look {
         if (typeof value !== 'number') this.#wrong(at, 'must be a number')
         return
       case 'divisor':
-        if (typeof value !== 'number' || value <= 0) this.#wrong(at, 'must be a number above 0')
+        if (typeof value !== 'number' || value <= 0) this.#wrong(at, 'must be a number greater than 0')
         return
       case 'count':
         if (!Number.isSafeInteger(value) || (value as number) < 0)
-          this.#wrong(at, 'must be a whole number from 0 on')
+          this.#wrong(at, 'must be a whole number, 0 or greater')
         return
       case 'values':
         if (!Array.isArray(value) || value.length === 0) this.#wrong(at, 'must be a list of values')
@@ -195,7 +202,7 @@ class Look {
           this.#wrong(at, 'must be a list of names')
         return
       case 'type':
-        if (!isTypes(value)) this.#wrong(at, `must be one of ${[...types].join(', ')}, or a list of those`)
+        if (!isTypes(value)) this.#wrong(at, `must be one of ${[...types].join(', ')}, or a list of them`)
         return
       case 'pattern':
         return this.#pattern(value, at, schema)
@@ -214,10 +221,10 @@ class Look {
   }
 
   #fields(value: unknown, at: string, depth: number): void {
-    if (!isObject(value)) return this.#wrong(at, 'must be an object of schemas by field name')
+    if (!isObject(value)) return this.#wrong(at, 'must be an object that maps field names to schemas')
     for (const [name, field] of Object.entries(value)) {
       if (!fieldName.test(name))
-        this.#wrong(`${at}.${name}`, 'must be named with letters, digits, _ . $ and -')
+        this.#wrong(`${at}.${name}`, 'must have a name of letters, digits, _ . $ and -')
       this.schema(field, `${at}.${name}`, depth + 1)
     }
   }
@@ -231,7 +238,7 @@ class Look {
     if (patternSteps(value)(length) <= maxSteps) return
     this.#wrong(
       at,
-      'can take too long: give a smaller maxLength, begin it with ^, and repeat no group that repeats or chooses inside',
+      'can take too long to match: set a smaller maxLength, start the pattern with ^, and do not repeat groups that contain repetitions or alternatives',
     )
   }
 }
@@ -239,7 +246,7 @@ class Look {
 function unknownKeyword(keyword: string): string {
   return keyword === '$ref' || keyword === '$defs'
     ? 'is not supported: write each schema where it is used'
-    : 'is no keyword of JSON Schema that is supported here'
+    : 'is not a supported JSON Schema keyword'
 }
 
 function isRegExp(text: string): boolean {

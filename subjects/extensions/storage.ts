@@ -14,18 +14,18 @@ export const storageLimits = {
 const key = Type.String({
   minLength: 1,
   maxLength: storageLimits.keyLength,
-  description: 'Key, any text',
+  description: 'Key: any string',
 })
 const value = Type.String({
   maxLength: storageLimits.valueLength,
-  description: 'Value, a text; write JSON into it, or base64',
+  description: 'Value: any string, such as JSON or base64',
 })
-const revision = Count('Revision of the value: grows with every change in this storage')
+const revision = Count('Revision of the value: increases with every change in this storage')
 const expected = Type.Optional(
-  Count('Only when the value has this revision now; 0: only when there is none. Default: whatever is there'),
+  Count('Expected revision of the current value; 0: the key must not have a value. Default: any revision'),
 )
 const beginning = Type.Optional(
-  Type.String({ maxLength: storageLimits.keyLength, description: 'Only keys that begin so' }),
+  Type.String({ maxLength: storageLimits.keyLength, description: 'Prefix of the keys to return' }),
 )
 
 /** A watcher hears of a change at once, and asks again when there was none for so long. */
@@ -41,7 +41,7 @@ const common = { prefix: Prefix }
  */
 export const extensionStorage = resource('extension-storage', {
   get: {
-    summary: 'A value',
+    summary: 'Get a value',
     input: strict({ ...common, key }),
     output: strict({ key, value, revision }),
     errors: ['NOT_FOUND'],
@@ -49,8 +49,9 @@ export const extensionStorage = resource('extension-storage', {
     cli: { args: ['prefix', 'key'], example: 'gantry extension-storage get weather last' },
   },
   put: {
-    summary: 'Store a value, if it is still as you know it',
-    description: 'CONFLICT: somebody has changed it since; `details.revision` is what it has now.',
+    summary: 'Store a value, optionally only if it is unchanged',
+    description:
+      'Returns CONFLICT if the value does not have the expected revision; `details.revision` is the current one.',
     input: strict({ ...common, key, value, revision: expected }),
     output: strict({ revision }),
     errors: ['NOT_FOUND', 'CONFLICT', 'LIMIT_REACHED'],
@@ -58,7 +59,7 @@ export const extensionStorage = resource('extension-storage', {
     cli: { args: ['prefix', 'key', 'value'], example: 'gantry extension-storage put weather last sunny' },
   },
   delete: {
-    summary: 'Delete a value, if it is still as you know it',
+    summary: 'Delete a value, optionally only if it is unchanged',
     input: strict({ ...common, key, revision: expected }),
     output: Nothing,
     errors: ['NOT_FOUND', 'CONFLICT'],
@@ -66,7 +67,7 @@ export const extensionStorage = resource('extension-storage', {
     cli: { args: ['prefix', 'key'], example: 'gantry extension-storage delete weather last' },
   },
   list: {
-    summary: 'The keys that have a value, in order',
+    summary: 'List keys in order',
     input: strict({
       ...common,
       beginning,
@@ -75,7 +76,7 @@ export const extensionStorage = resource('extension-storage', {
         Type.Integer({
           minimum: 1,
           maximum: maxPageLength,
-          description: `Longest page; default ${maxPageLength}`,
+          description: `Maximum number of results; default ${maxPageLength}`,
         }),
       ),
     }),
@@ -87,24 +88,22 @@ export const extensionStorage = resource('extension-storage', {
   watch: {
     summary: 'Wait for changes after a revision',
     description:
-      'Answers as soon as there are some, or with none at the end of the wait; ask again with the revision of the answer. Deletions are told for a day.',
+      'Replies as soon as there are changes, or with an empty list when the wait ends. Pass the revision from the reply as `after` to continue. Deletions are reported for one day.',
     input: strict({
       ...common,
       beginning,
-      after: Type.Optional(
-        Count('Revision up to which everything is known; default 0: tell all that is there'),
-      ),
+      after: Type.Optional(Count('Last known revision; default 0: return all values')),
       waitMs: Type.Optional(
         Type.Integer({
           minimum: 0,
           maximum: maxWaitMs,
-          description: `Longest wait for a change; default ${maxWaitMs}`,
+          description: `Maximum wait for a change in milliseconds; default ${maxWaitMs}`,
         }),
       ),
     }),
     output: strict({
       changes: list(strict({ key, value: Type.Optional(value), revision }), maxChanges),
-      revision: Count('What to ask with next'),
+      revision: Count('Revision to pass as `after` in the next request'),
     }),
     errors: ['NOT_FOUND'],
     http: [],

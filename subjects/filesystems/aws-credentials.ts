@@ -42,13 +42,13 @@ export const awsCredentialsOptions = ({
   credentialsProvider: Type.Optional(
     Type.String({
       ...form(`^(?:${packages.join('|')})?(?:${providers.join('|')})$`, `one of ${providers.join(', ')}`),
-      description: `Where credentials are from: ${from}`,
+      description: `Source of the credentials: ${from}`,
     }),
   ),
   awsProfile: Type.Optional(
     Type.String({
       ...form('^[A-Za-z0-9_./:@+=-]{1,128}$', '1 to 128 letters, digits and any of _./:@+=-'),
-      description: 'Profile with the credentials, for ProfileCredentialsProvider; default default',
+      description: 'Profile with the credentials, for ProfileCredentialsProvider; default: default',
     }),
   ),
   awsCredentialsConfigFile: Type.Optional(
@@ -56,24 +56,24 @@ export const awsCredentialsOptions = ({
       maxLength: maxPathLength,
       ...form('^/.+$', 'an absolute path'),
       description:
-        'File of the host with the profile, for ProfileCredentialsProvider: one that the setting hostCredentials names. Default: that of the user of the service',
+        'File with the profile on the host, for ProfileCredentialsProvider; must be listed in the setting hostCredentials. Default: the file of the user that runs the service',
     }),
   ),
   accessKey: Type.Optional(
     Type.String({
-      ...form('^[!-.0-~]{3,128}$', '3 to 128 characters without blanks and slashes'),
+      ...form('^[!-.0-~]{3,128}$', '3 to 128 characters without spaces and slashes'),
       description: 'Access key id',
     }),
   ),
   secretKey: Type.Optional(
     Type.String({
-      ...form('^[!-~]{3,256}$', '3 to 256 characters without blanks'),
+      ...form('^[!-~]{3,256}$', '3 to 256 characters without spaces'),
       description: 'Secret access key',
     }),
   ),
   sessionToken: Type.Optional(
     Type.String({
-      ...form('^[!-~]{1,4096}$', 'up to 4,096 characters without blanks'),
+      ...form('^[!-~]{1,4096}$', 'up to 4,096 characters without spaces'),
       description: 'Session token of temporary credentials',
     }),
   ),

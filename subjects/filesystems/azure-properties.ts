@@ -10,12 +10,12 @@ const MiB = 1024 * KiB
 export const azureProperties = {
   'fs.azure.account.hns.enabled': {
     meaning:
-      'Whether the account has a hierarchical namespace; without it the account is asked, which needs credentials that may (docs/AZURE.md)',
+      'Whether the account has a hierarchical namespace; default: the account is queried, which requires a permission (docs/AZURE.md)',
     values: ['', 'true', 'false'],
     default: '',
   },
   'fs.azure.io.retry.max.retries': {
-    meaning: 'How often a request is repeated after throttling, a server error or a network error',
+    meaning: 'Maximum number of retries after throttling, a server error or a network error',
     unit: 'retries',
     default: 4,
     min: 0,
@@ -23,28 +23,28 @@ export const azureProperties = {
   },
   'fs.azure.io.retry.min.backoff.interval': {
     meaning:
-      'Wait before the first retry; doubled for each further one, and shortened by up to half at random',
+      'Delay before the first retry; doubled for each further retry, and shortened randomly by up to half',
     unit: 'ms',
     default: 250,
     min: 1,
     max: 60_000,
   },
   'fs.azure.io.retry.max.backoff.interval': {
-    meaning: 'Longest wait between retries, also when the store asks for a longer one',
+    meaning: 'Maximum delay between retries, even if the store requests a longer one',
     unit: 'ms',
     default: 8_000,
     min: 1,
     max: 300_000,
   },
   'fs.azure.http.connection.timeout': {
-    meaning: 'Longest time for a connection to be made',
+    meaning: 'Timeout for establishing a connection',
     unit: 'ms',
     default: 10_000,
     min: 100,
     max: 300_000,
   },
   'fs.azure.http.read.timeout': {
-    meaning: 'Longest time without a byte sent or received on a connection that has a request under way',
+    meaning: 'Timeout for a request without data sent or received',
     unit: 'ms',
     default: 60_000,
     min: 100,
@@ -52,28 +52,28 @@ export const azureProperties = {
   },
   'fs.azure.write.request.size': {
     meaning:
-      'Largest file written with one request, and size of the parts of larger files where their number allows it',
+      'Maximum size of a file written with one request, and part size of larger files unless that needs too many parts',
     unit: 'bytes',
     default: 8 * MiB,
     min: 16 * KiB,
     max: 100 * MiB,
   },
   'fs.azure.read.request.size': {
-    meaning: 'Most bytes that are read with one request',
+    meaning: 'Maximum number of bytes per read request',
     unit: 'bytes',
     default: 16 * MiB,
     min: 16 * KiB,
     max: 100 * MiB,
   },
   'fs.azure.list.max.results': {
-    meaning: 'Entries in one page of a listing',
+    meaning: 'Maximum number of entries per page of a listing',
     unit: 'entries',
     default: 5_000,
     min: 1,
     max: 5_000,
   },
   'fs.azure.concurrentRequestCount.out': {
-    meaning: 'Requests that one thread has under way at once, and connections that it keeps',
+    meaning: 'Maximum number of concurrent requests and open connections per thread',
     unit: 'requests',
     default: 16,
     min: 1,
@@ -135,18 +135,18 @@ export const azureCredentialProperties: Readonly<Record<string, string>> = {
   'fs.azure.account.oauth2.client.secret': 'oauthClientSecret (adls2/oauth2)',
   'fs.azure.account.oauth2.client.endpoint': 'oauthClientEndpoint (adls2/oauth2)',
   'fs.azure.account.oauth2.user.name':
-    'oauthClientId and oauthClientSecret (adls2/oauth2); users are not signed in',
+    'oauthClientId and oauthClientSecret (adls2/oauth2); signing in as a user is not supported',
   'fs.azure.account.oauth2.user.password':
-    'oauthClientId and oauthClientSecret (adls2/oauth2); users are not signed in',
+    'oauthClientId and oauthClientSecret (adls2/oauth2); signing in as a user is not supported',
   'fs.azure.account.oauth2.refresh.token':
-    'oauthClientId and oauthClientSecret (adls2/oauth2); users are not signed in',
+    'oauthClientId and oauthClientSecret (adls2/oauth2); signing in as a user is not supported',
   'fs.azure.account.oauth2.refresh.token.endpoint': 'oauthClientEndpoint (adls2/oauth2)',
   'fs.azure.sas.fixed.token': 'sasToken (adls2/sas)',
   'fs.azure.sas.token.provider.type': 'sasToken (adls2/sas)',
   'fs.azure.client-provided-encryption-key':
-    'none: keys of customers are not supported, use keys of the account',
+    'none: customer-provided keys are not supported, use keys of the account',
   'fs.azure.encryption.encoded.client-provided-key':
-    'none: keys of customers are not supported, use keys of the account',
+    'none: customer-provided keys are not supported, use keys of the account',
 }
 
 /** Names that have the name of an account in them, and those of credentials, which the driver refuses with the option to use. */

@@ -15,30 +15,40 @@ import {
   Path,
   record,
   strict,
+  Switch,
   Text,
 } from '../kit/schemas.ts'
 
 export const fileSystemId = Name('Name of the filesystem')
-const role = Type.Enum(['source', 'target'], { description: 'What it is used as' })
+const role = Type.Enum(['source', 'target'], {
+  description: 'Whether the filesystem is a source or a target',
+})
 const scanOnly = Type.Optional(
-  Type.Boolean({
-    description:
-      'Sources: what a migration from it is that does not say so itself (scanOnlyMigration): true copies what is there, false goes on to follow changes; default true',
-  }),
+  Switch(
+    true,
+    'Sources: default mode for migrations from this source (scanOnlyMigration): true copies once, false keeps following changes; default true',
+  ),
 )
 const listenAndApplySourceChanges = Type.Optional(
-  Type.Boolean({
-    description:
-      'Targets: whether live migrations to it follow changes for as long as they live (true) or until their scan is over (false); default true',
-  }),
+  Switch(
+    true,
+    'Targets: whether live migrations to it follow changes until they are stopped (true) or until the first scan is complete (false); default true',
+  ),
 )
 const reportedChanges = Type.Optional(
   Type.Boolean({
     description:
-      'Sources: whether others report to Gantry what changes there (`report-changes`, by the broker). Live migrations take their reports in place of all other ways to learn of changes; default false',
+      'Sources: whether other programs report changes to Gantry (`report-changes`, through the broker). Live migrations then detect changes only by these reports; default: false',
   }),
 )
-const verbose = Type.Optional(Type.Boolean({ description: 'All properties, defaults too' }))
+
+/** Sources and targets share their contracts; these fields are not for the role. */
+export const fieldsOfOtherRole = {
+  source: ['listenAndApplySourceChanges'],
+  target: ['scanOnly', 'reportedChanges'],
+} as const
+
+const verbose = Type.Optional(Type.Boolean({ description: 'Show all properties, including defaults' }))
 
 /** Twice what a caller may give in `additionalProperties`: the kind's own options and defaults come to them. */
 export const maxOptions = 200
@@ -49,7 +59,7 @@ export const Filesystem = model('Filesystem', {
   fsType: Type.String({ maxLength: 40 }),
   isSource: Type.Boolean(),
   isScanOnly: Type.Boolean(),
-  eventsPosition: Count('Position in the store’s change feed; 0 where it has none'),
+  eventsPosition: Count('Position in the store’s change feed; 0 if it has none'),
   listenAndApplySourceChanges: Type.Optional(Type.Boolean()),
   properties: record(Type.String({ maxLength: maxPathLength }), maxOptions, 'Options and properties by name'),
 })
@@ -58,23 +68,25 @@ export type Filesystem = Type.Static<typeof Filesystem>
 const Health = model('FilesystemHealth', {
   fsId: fileSystemId,
   healthy: Type.Boolean(),
-  timeStampEpochMillis: Count('When it was looked at'),
+  timeStampEpochMillis: Count('Time of the check, in milliseconds since 1970'),
   healthReason: Type.Enum(['NONE', 'INVALID_FS_ROOT', 'FS_ERROR', 'INVALID_CREDENTIALS']),
-  cause: Type.Optional(Text('What is wrong, and what to do')),
+  cause: Type.Optional(Text('Cause of the problem, and how to fix it')),
 })
 
 const Discovery = model('FilesystemDiscovery', {
   found: Type.Boolean({ description: 'Whether a store was found' }),
-  message: Text('What was found where, or why nothing was and what to do'),
+  message: Text('What was found and where, or why nothing was found and how to fix it'),
   properties: record(Type.String({ maxLength: maxPathLength }), maxOptions, 'Options and properties by name'),
 })
 
 export const FileStatus = model('FileStatus', {
-  path: Path('Path in the filesystem; what is not printable is percent-encoded'),
+  path: Path('Path in the filesystem; unprintable characters are percent-encoded'),
   isDirectory: Type.Boolean(),
   length: Count('Bytes'),
   // Clients of the existing product expect a number in any case.
-  modificationTime: EpochMillis('Milliseconds since 1970; 0 also where the store gives none'),
+  modificationTime: EpochMillis(
+    'Modification time in milliseconds since 1970; 0 if the store does not provide it',
+  ),
 })
 
 /** What is tried of a store; of a source the first six. */
@@ -98,23 +110,23 @@ const checkResults = ['yes', 'no', 'untried'] as const
 export type CheckResult = (typeof checkResults)[number]
 
 const Check = model('FilesystemCheck', {
-  ok: Type.Boolean({ description: 'Whether nothing failed' }),
+  ok: Type.Boolean({ description: 'Whether no check failed' }),
   checks: list(
     strict({
       check: Type.Enum(checkNames, {
         description:
-          'reach: something answers that is such a store. credentials: it takes them. root: the folder, bucket or container is there. clock: its time is near enough to that of this host for signed requests to be taken. list, read, write, replace, delete: these can be done. checksum: the store keeps a digest that is right. condition: a file is only removed in the version that was seen. parts: large files can be written',
+          'reach: a store of this kind answers. credentials: it accepts them. root: the folder, bucket or container exists. clock: its time is close enough to that of this host for signed requests. list, read, write, replace, delete: these operations work. checksum: the store keeps a correct digest. condition: a file is removed only in the version that was seen. parts: large files can be written',
       }),
       result: Type.Enum(checkResults, {
-        description: 'untried: the store, or what is in it, gives no occasion',
+        description: 'untried: not applicable to this store or its contents',
       }),
-      detail: Type.Optional(Text('What is wrong and what to do, or what was found')),
+      detail: Type.Optional(Text('Problem and how to fix it, or what was found')),
     }),
   ),
 })
 
 const checkDescription =
-  'Each line says yes or no. Of a source nothing is changed. In a target a folder `.gantry-check-…` is made in the root, and removed.'
+  'Each check reports yes, no or untried. A source is not changed. In a target, a folder `.gantry-check-…` is created in the root and removed afterwards.'
 
 /** A store is asked over a network and given time for it. */
 export const storeDeadlineMs = 30_000
@@ -130,28 +142,28 @@ export const Report = strict({
   changes: Type.Array(
     strict({
       path: GivenPath(
-        'What came, went or was changed; of what was renamed the new path, and the old one in `from` or in a change of its own',
+        'Path that was created, changed or removed. For a rename, the new path; report the old path in `from` or as a separate change',
       ),
       from: Type.Optional(
         GivenPath(
-          'Path that it had until it was renamed, if that is known: it is renamed at the target then, where that can be done',
+          'Old path of a renamed file or folder, if known: it is then renamed at the target too, if the target supports it',
         ),
       ),
       tree: Type.Optional(
         Type.Boolean({
           description:
-            'Whether all that is below it may have changed as well, as when a folder was renamed; with the path / everything is compared. Default false',
+            'Whether everything below the path may have changed too, as when a folder was renamed; with the path /, everything is compared. Default: false',
         }),
       ),
     }),
     {
       maxItems: maxReportedPaths,
-      description: 'In any order; none at all says that nothing has changed',
+      description: 'Changes in any order; an empty list reports that nothing has changed',
     },
   ),
   since: Type.Optional(
     EpochMillis(
-      'Before which time all changes have been reported, in milliseconds since 1970; default: now. The lag of migrations is counted from it',
+      'Time before which all changes have been reported, in milliseconds since 1970; default: now. The lag of migrations is measured from this time',
     ),
   ),
 })
@@ -171,7 +183,9 @@ type CheckOf<K extends FilesystemKind> = ReturnType<typeof checkOf<K>>
 type CreateOf<K extends FilesystemKind> = ReturnType<typeof createOf<K>>
 type UpdateOf<K extends FilesystemKind> = ReturnType<typeof updateOf<K>>
 
-const otherProperties = AdditionalProperties('Properties by name that are kept and shown, and change nothing')
+const otherProperties = AdditionalProperties(
+  'Your own properties, by name; stored and shown, without any effect',
+)
 
 const placeFields = {
   fileSystemId,
@@ -185,12 +199,18 @@ const placeFields = {
 /** The options of a kind, as the compiler knows them when the kind is a type parameter. */
 type OptionsOf<K extends FilesystemKind> = Extract<(typeof filesystemKinds)[K]['options'], TProperties>
 
+/** Options of a kind that are in its contract as optional, and without which it is refused. */
+function neededOf(kind: FilesystemKind): { readonly needed?: readonly string[] } {
+  const known = filesystemKinds[kind]
+  return 'needed' in known ? { needed: known.needed } : {}
+}
+
 function createOf<K extends FilesystemKind>(kind: K) {
   const { path, summary, example, options } = filesystemKinds[kind]
   return {
     summary: `Add ${summary}`,
     description:
-      'The store is asked first; nothing is kept when it cannot be reached or refuses the credentials.',
+      'Gantry connects to the store first. If the store cannot be reached or rejects the credentials, nothing is saved.',
     input: strict<TProperties>({ ...placeFields, ...options }) as unknown as TObject<
       typeof placeFields & OptionsOf<K>
     >,
@@ -200,6 +220,7 @@ function createOf<K extends FilesystemKind>(kind: K) {
     http: [{ method: 'POST', path: `/api/v1/filesystems/${path}`, status: 201 }],
     cli: {
       args: ['fileSystemId'],
+      ...neededOf(kind),
       example: `gantry filesystems create-${kind} my-target --role target ${example}`,
     },
     deadlineMs: storeDeadlineMs,
@@ -207,13 +228,13 @@ function createOf<K extends FilesystemKind>(kind: K) {
 }
 
 function updateOf<K extends FilesystemKind>(kind: K) {
-  const { path, summary, options } = filesystemKinds[kind]
+  const { path, summary, example, options } = filesystemKinds[kind]
   const changes = Object.fromEntries(
     Object.entries(options).map(([name, schema]) => [name, Type.Optional(schema)]),
   )
   return {
-    summary: `Change ${summary}`,
-    description: 'What is not given stays. The store is asked first.',
+    summary: `Change options of ${summary}`,
+    description: 'Omitted options keep their values. Gantry connects to the store first.',
     input: strict<TProperties>({
       ...placeFields,
       role: Type.Optional(role),
@@ -227,7 +248,10 @@ function updateOf<K extends FilesystemKind>(kind: K) {
     errors: ['NOT_ALLOWED_IN_STATE', 'CONFLICT', ...storeErrors],
     audit: { object: 'fileSystemId' },
     http: [{ method: 'PATCH', path: `/api/v1/filesystems/${path}/{fileSystemId}` }],
-    cli: { args: ['fileSystemId'] },
+    cli: {
+      args: ['fileSystemId'],
+      example: `gantry filesystems update-${kind} my-target ${example}`,
+    },
     deadlineMs: storeDeadlineMs,
   } as const satisfies Definition
 }
@@ -239,10 +263,10 @@ function discoverOf<K extends DiscoverableKind>(kind: K) {
     Object.entries(options).map(([name, schema]) => [name, Type.Optional(schema)]),
   )
   return {
-    summary: `Add ${summary} as a source, found on the host of the platform`,
-    description: `Options that are not given come from ${discovery}; properties that are given go before those that are found. The store is asked first.`,
+    summary: `Add ${summary} as a source, from the configuration on this host`,
+    description: `Omitted options are read from ${discovery}; given properties override those found there. Gantry connects to the store first.`,
     input: strict<TProperties>({
-      fileSystemId: Type.Optional(Name(`Name of the filesystem; default ${discoveredId(kind)}`)),
+      fileSystemId: Type.Optional(Name(`Name of the filesystem; default: ${discoveredId(kind)}`)),
       scanOnly,
       otherProperties,
       ...given,
@@ -264,8 +288,8 @@ function discoverOf<K extends DiscoverableKind>(kind: K) {
 function discoveryOf(kind: DiscoverableKind) {
   const { path, summary, discovery } = filesystemKinds[kind]
   return {
-    summary: `What the host of the platform says of ${summary}`,
-    description: `It is read from ${discovery}. Nothing is kept of it, and no store is asked.`,
+    summary: `Show what the configuration on this host says about ${summary}`,
+    description: `The options are read from ${discovery}. Nothing is saved, and Gantry does not connect to the store.`,
     input: strict({}),
     output: Discovery,
     errors: [],
@@ -282,8 +306,8 @@ export const discoveredId = (kind: DiscoverableKind): string =>
 function checkOf<K extends FilesystemKind>(kind: K) {
   const { path, summary, example, options } = filesystemKinds[kind]
   return {
-    summary: `Try what a migration needs of ${summary}`,
-    description: `Nothing is kept of it. ${checkDescription}`,
+    summary: `Check ${summary}, without saving it`,
+    description: `Nothing is saved. ${checkDescription}`,
     input: strict<TProperties>({ role, ...options }) as unknown as TObject<
       { role: typeof role } & OptionsOf<K>
     >,
@@ -292,6 +316,7 @@ function checkOf<K extends FilesystemKind>(kind: K) {
     audit: {},
     http: [{ method: 'POST', path: `/api/v1/filesystem-checks/${path}` }],
     cli: {
+      ...neededOf(kind),
       example: `gantry filesystems check-${kind} --role target ${example}`,
       failed: { field: 'ok', is: false },
     },
@@ -332,12 +357,12 @@ export const filesystems = resource('filesystems', {
   ...perKind,
   ...perDiscoverable,
   kinds: {
-    summary: 'The kinds of filesystem that exist',
+    summary: 'List the kinds of filesystem',
     input: strict({}),
     output: list(
       strict({
-        fs: Type.String({ maxLength: 40, description: 'Kind, as in the paths' }),
-        fsDescription: Text('What it is'),
+        fs: Type.String({ maxLength: 40, description: 'Kind, as in the paths of the API' }),
+        fsDescription: Text('Description of the kind'),
         autoconfigurable: Type.Boolean(),
         multipleSourceAllowed: Type.Boolean(),
       }),
@@ -346,7 +371,7 @@ export const filesystems = resource('filesystems', {
     http: [{ method: 'GET', path: '/api/v1/filesystem-kinds' }],
   },
   list: {
-    summary: 'The filesystems, sources and targets',
+    summary: 'List filesystems (sources and targets)',
     input: strict({ role: Type.Optional(role), verbose, ...page }),
     output: list(Filesystem),
     errors: [],
@@ -354,7 +379,7 @@ export const filesystems = resource('filesystems', {
     cli: { columns: ['fileSystemId', 'fsType', 'isSource', 'properties'] },
   },
   get: {
-    summary: 'One filesystem',
+    summary: 'Show a filesystem',
     input: strict({ fileSystemId, role: Type.Optional(role), verbose }),
     output: Filesystem,
     errors: ['NOT_FOUND'],
@@ -362,7 +387,7 @@ export const filesystems = resource('filesystems', {
     cli: { args: ['fileSystemId'] },
   },
   delete: {
-    summary: 'Forget a filesystem; its files stay',
+    summary: 'Delete a filesystem from Gantry (its files stay)',
     input: strict({ fileSystemId, role: Type.Optional(role) }),
     output: Nothing,
     errors: ['NOT_FOUND', 'IN_USE'],
@@ -371,8 +396,8 @@ export const filesystems = resource('filesystems', {
     cli: { args: ['fileSystemId'] },
   },
   clear: {
-    summary: 'Forget all sources, or all targets',
-    description: 'Refused as a whole while a migration needs one of them.',
+    summary: 'Delete all sources, or all targets, from Gantry (their files stay)',
+    description: 'If a migration needs one of them, none is deleted.',
     input: strict({ role }),
     output: Nothing,
     errors: ['IN_USE'],
@@ -381,7 +406,7 @@ export const filesystems = resource('filesystems', {
     cli: { args: ['role'] },
   },
   health: {
-    summary: 'Whether a filesystem can be reached',
+    summary: 'Check whether a filesystem can be reached',
     input: strict({ fileSystemId }),
     output: Health,
     errors: ['NOT_FOUND'],
@@ -390,7 +415,7 @@ export const filesystems = resource('filesystems', {
     deadlineMs: storeDeadlineMs,
   },
   'check-stored': {
-    summary: 'Try what a migration needs of a filesystem',
+    summary: 'Check a saved filesystem',
     description: checkDescription,
     input: strict({ fileSystemId }),
     output: Check,
@@ -405,7 +430,7 @@ export const filesystems = resource('filesystems', {
     deadlineMs: storeDeadlineMs,
   },
   'health-all': {
-    summary: 'Whether each filesystem can be reached',
+    summary: 'Check whether each filesystem can be reached',
     input: strict(page),
     output: list(Health),
     errors: [],
@@ -413,13 +438,13 @@ export const filesystems = resource('filesystems', {
     deadlineMs: storeDeadlineMs,
   },
   'list-paths': {
-    summary: 'The entries of a folder, by name',
+    summary: 'List the entries of a folder, sorted by name',
     input: strict({
       fileSystemId,
       role: Type.Optional(role),
-      path: GivenPath('Folder, absolute in the filesystem'),
+      path: GivenPath('Absolute path of the folder in the filesystem'),
       limit: page.limit,
-      after: Type.Optional(GivenPath('Path of the last entry of the page before')),
+      after: Type.Optional(GivenPath('Path of the last entry of the previous page')),
     }),
     output: list(FileStatus),
     errors: storeErrors,
@@ -428,30 +453,30 @@ export const filesystems = resource('filesystems', {
     deadlineMs: storeDeadlineMs,
   },
   'report-changes': {
-    summary: 'Report what has changed in a source',
+    summary: 'Report changes in a source',
     description:
-      'For programs that know of changes where Gantry cannot: each live migration from a source with `reportedChanges` looks at the paths, and applies what it finds there. The reply says that the report is stored: repeat it until there is one. A report that comes twice, late or in another order does no harm. Report at least every half minute, if only that nothing has changed: the lag of migrations grows without reports.',
+      'For programs that know of changes which Gantry cannot detect. Each live migration from a source with `reportedChanges` checks the reported paths and applies the changes that it finds. The reply confirms that the report is stored; repeat the report until you get a reply. Reports can be sent twice, late or in any order. Send a report at least every 30 seconds, even if nothing has changed: without reports, the lag of migrations grows.',
     input: strict({ fileSystemId, ...Report.properties }),
     output: Nothing,
-    errors: ['NOT_FOUND', 'NOT_ALLOWED_IN_STATE'],
+    errors: ['NOT_FOUND', 'NOT_ALLOWED_IN_STATE', 'LIMIT_REACHED'],
     http: [],
     brokerOnly: true,
   },
   'delete-path': {
     summary: 'Remove a file or folder from a filesystem',
-    description: `Refused for the root, and while a migration works at the path, above or below it: stop it first. One that begins meanwhile ends the removal (\`IN_USE\`). A stopped or completed migration does not copy again what was removed: reset it. Symbolic links are removed, and none is followed. After ${removalSeconds} seconds a large folder is left as far as it is, with \`complete\` false: ask again.`,
+    description: `Refused for the root, and while a migration works at the path, above or below it: stop the migration first. If a migration starts during the removal, the removal ends (\`IN_USE\`). A stopped or completed migration does not copy removed files again unless you reset it. Symbolic links are removed, not followed. The call ends after ${removalSeconds} seconds; if \`complete\` is false, repeat it.`,
     input: strict({
       fileSystemId,
       role: Type.Optional(role),
-      path: GivenPath('File or folder, absolute in the filesystem'),
+      path: GivenPath('Absolute path of the file or folder in the filesystem'),
       recursive: Type.Optional(
-        Type.Boolean({ description: 'Whether a folder goes with all that is in it; default false' }),
+        Type.Boolean({ description: 'Whether to remove a folder with all its contents; default: false' }),
       ),
     }),
     output: strict({
-      removed: Count('Files and folders that are gone'),
-      bytes: Count('Bytes of these files'),
-      complete: Type.Boolean({ description: 'Whether nothing is left; else ask again' }),
+      removed: Count('Files and folders removed'),
+      bytes: Count('Bytes of the removed files'),
+      complete: Type.Boolean({ description: 'Whether everything was removed; if not, repeat the call' }),
     }),
     errors: ['IN_USE', 'NOT_ALLOWED_IN_STATE', ...storeErrors],
     audit: { object: 'fileSystemId', path: 'path', removed: 'removed' },
@@ -467,7 +492,7 @@ export const filesystems = resource('filesystems', {
 
 export const filesystemEvents = events('filesystems', {
   'changes-reported': {
-    summary: 'Changes in a source were reported, and can be read',
+    summary: 'Changes in a source were reported',
     ephemeral: true,
     payload: strict({ fileSystemId }),
   },

@@ -14,33 +14,33 @@ export const gcsAuthTypes = [
 export const gcsProperties = {
   'fs.gs.auth.type': {
     meaning:
-      'Who asks: a service account by its key, the service account of the machine, an identity of elsewhere (workload identity federation), or nobody (public buckets)',
+      'Authentication: with the key of a service account, as the service account of the machine, by workload identity federation, or none (public buckets)',
     values: gcsAuthTypes,
     default: 'SERVICE_ACCOUNT_JSON_KEYFILE',
   },
   'fs.gs.auth.workload.identity.federation.credential.config.file': {
     meaning:
-      'File of the host with the configuration of the federation, which the setting hostCredentials names; without it and without jsonKey that of GOOGLE_APPLICATION_CREDENTIALS of the service',
+      'Credential configuration file of workload identity federation on the host; must be listed in the setting hostCredentials. Default without jsonKey: GOOGLE_APPLICATION_CREDENTIALS of the service',
     pattern: '^/.{1,999}$',
     means: 'an absolute path',
     default: '',
   },
   'fs.gs.http.connect-timeout': {
-    meaning: 'Longest time for a connection to be made',
+    meaning: 'Timeout for establishing a connection',
     unit: 'ms',
     default: 10_000,
     min: 100,
     max: 300_000,
   },
   'fs.gs.http.read-timeout': {
-    meaning: 'Longest time without a byte sent or received on a connection that has a request under way',
+    meaning: 'Timeout for a request without data sent or received',
     unit: 'ms',
     default: 60_000,
     min: 100,
     max: 600_000,
   },
   'fs.gs.http.max.retry': {
-    meaning: 'How often a request is repeated after throttling, a server error or a network error',
+    meaning: 'Maximum number of retries after throttling, a server error or a network error',
     unit: 'retries',
     default: 6,
     min: 0,
@@ -48,34 +48,34 @@ export const gcsProperties = {
   },
   'fs.gs.outputstream.upload.chunk.size': {
     meaning:
-      'Largest file written with one request, and size of the parts of larger files where their number allows it',
+      'Maximum size of a file written with one request, and part size of larger files unless that needs too many parts',
     unit: 'bytes',
     default: 16 * MiB,
     min: MiB,
     max: 512 * MiB,
   },
   'fs.gs.inputstream.min.range.request.size': {
-    meaning: 'Bytes that are read when a file is opened: smaller files need no second request',
+    meaning: 'Bytes read when a file is opened; smaller files need no second request',
     unit: 'bytes',
     default: MiB / 8,
     min: 1,
     max: 16 * MiB,
   },
   'fs.gs.list.max.items.per.call': {
-    meaning: 'Entries in one page of a listing',
+    meaning: 'Maximum number of entries per page of a listing',
     unit: 'entries',
     default: 1_000,
     min: 1,
     max: 1_000,
   },
   'fs.gs.requester.pays.project.id': {
-    meaning: 'Project that pays for the requests, for buckets whose requester pays',
+    meaning: 'Project billed for requests to requester-pays buckets',
     pattern: '^[a-z][a-z0-9:.-]{4,100}$',
-    means: 'the id of a project',
+    means: 'a project id',
     default: '',
   },
   'gantry.gcs.connections': {
-    meaning: 'Requests that one thread has under way at once, and connections that it keeps',
+    meaning: 'Maximum number of concurrent requests and open connections per thread',
     unit: 'requests',
     default: 24,
     min: 1,
@@ -83,19 +83,19 @@ export const gcsProperties = {
   },
   'gantry.gcs.retry.interval': {
     meaning:
-      'Wait before the first retry; doubled for each further one up to 32 seconds, and shortened by up to half at random',
+      'Delay before the first retry; doubled for each further retry up to 32 seconds, and shortened randomly by up to half',
     unit: 'ms',
     default: 250,
     min: 1,
     max: 32_000,
   },
   'gantry.gcs.storage.class': {
-    meaning: 'Storage class of what is written; without it that of the bucket',
+    meaning: 'Storage class of written objects; default: that of the bucket',
     values: ['', 'STANDARD', 'NEARLINE', 'COLDLINE', 'ARCHIVE'],
     default: '',
   },
   'gantry.gcs.kms.key': {
-    meaning: 'Key of Cloud KMS that what is written is encrypted with; without it that of the bucket',
+    meaning: 'Cloud KMS key that encrypts written objects; default: that of the bucket',
     pattern: '^projects/[^/?#]+/locations/[^/?#]+/keyRings/[^/?#]+/cryptoKeys/[^/?#]+$',
     means: 'projects/…/locations/…/keyRings/…/cryptoKeys/…',
     default: '',

@@ -6,67 +6,66 @@ const MiB = 1024 * 1024
 export const hdfsProperties = {
   'dfs.http.policy': {
     meaning:
-      'HTTPS_ONLY: requests go over TLS. Without it, as the scheme of defaultFS says: swebhdfs over TLS, all others without',
+      'HTTPS_ONLY: use TLS. Default: depends on the scheme of defaultFS (swebhdfs with TLS, all others without)',
     values: ['', 'HTTP_ONLY', 'HTTPS_ONLY', 'HTTP_AND_HTTPS'],
     default: '',
   },
   'dfs.namenode.http-address': {
-    meaning:
-      'Host and port of the name node for HTTP, where defaultFS has the port of its RPC; without it port 9870',
+    meaning: 'HTTP host and port of the name node, if defaultFS contains its RPC port; default: port 9870',
     pattern: '^[A-Za-z0-9._-]+:\\d{1,5}$',
     means: 'a host and a port, such as namenode.example:9870',
     default: '',
   },
   'dfs.namenode.https-address': {
-    meaning: 'The same for HTTPS; without it port 9871',
+    meaning: 'HTTPS host and port of the name node, if defaultFS contains its RPC port; default: port 9871',
     pattern: '^[A-Za-z0-9._-]+:\\d{1,5}$',
     means: 'a host and a port, such as namenode.example:9871',
     default: '',
   },
   'dfs.blocksize': {
-    meaning: 'Size of the blocks of what is written, and least size of the parts of large files',
+    meaning: 'Block size of written files, and minimum part size of large files',
     unit: 'bytes',
     default: 128 * MiB,
     min: MiB,
     max: 4_096 * MiB,
   },
   'dfs.replication': {
-    meaning: 'Replicas of what is written; 0: as many as the cluster makes by default',
+    meaning: 'Number of replicas of written files; 0: the default of the cluster',
     unit: 'replicas',
     default: 0,
     min: 0,
     max: 512,
   },
   'dfs.namenode.fs-limits.max-component-length': {
-    meaning: 'Longest name that the cluster takes, in bytes of UTF-8',
+    meaning: 'Maximum length of a file name in the cluster, in bytes of UTF-8',
     unit: 'bytes',
     default: 255,
     min: 1,
     max: 8_000,
   },
   'dfs.namenode.fs-limits.max-blocks-per-file': {
-    meaning: 'Most blocks of a file that the cluster takes: the blocks of larger files are made larger',
+    meaning: 'Maximum number of blocks per file in the cluster; files that exceed it get larger blocks',
     unit: 'blocks',
     default: 10_000,
     min: 1,
     max: 1_048_576,
   },
   'dfs.webhdfs.socket.connect-timeout': {
-    meaning: 'Longest time for a connection to be made',
+    meaning: 'Timeout for establishing a connection',
     unit: 'ms',
     default: 10_000,
     min: 100,
     max: 300_000,
   },
   'dfs.webhdfs.socket.read-timeout': {
-    meaning: 'Longest time without a byte sent or received on a connection that has a request under way',
+    meaning: 'Timeout for a request without data sent or received',
     unit: 'ms',
     default: 60_000,
     min: 100,
     max: 600_000,
   },
   'dfs.http.client.retry.max.attempts': {
-    meaning: 'How often a request is repeated after a server error or a network error, at each name node',
+    meaning: 'Maximum number of retries after a server error or a network error, per name node',
     unit: 'retries',
     default: 5,
     min: 0,
@@ -74,21 +73,21 @@ export const hdfsProperties = {
   },
   'dfs.http.client.failover.sleep.base.millis': {
     meaning:
-      'Wait before the first retry; doubled for each further one, and shortened by up to half at random',
+      'Delay before the first retry; doubled for each further retry, and shortened randomly by up to half',
     unit: 'ms',
     default: 250,
     min: 1,
     max: 20_000,
   },
   'dfs.http.client.failover.sleep.max.millis': {
-    meaning: 'Longest wait between retries',
+    meaning: 'Maximum delay between retries',
     unit: 'ms',
     default: 15_000,
     min: 1,
     max: 300_000,
   },
   'gantry.hdfs.connections': {
-    meaning: 'Requests that one thread has under way at once',
+    meaning: 'Maximum number of concurrent requests per thread',
     unit: 'requests',
     default: 16,
     min: 1,
@@ -96,31 +95,31 @@ export const hdfsProperties = {
   },
   'gantry.hdfs.verify': {
     meaning:
-      'How what was written is verified: by the checksum of the cluster, or, for half the requests, by its size alone',
+      'How written files are verified: by the checksum of the cluster, or by size only, which needs half the requests',
     values: ['checksum', 'size'],
     default: 'checksum',
   },
   'gantry.hdfs.doas': {
-    meaning: 'User as whom all is done, where the cluster lets `user` act for others (a proxy user)',
+    meaning: 'User to impersonate; the cluster must allow `user` to act for others (proxy user)',
     pattern: '^[A-Za-z0-9._@/-]{1,256}$',
     means: 'the name of a user',
     default: '',
   },
   'dfs.web.authentication.kerberos.principal': {
     meaning:
-      'Principal of the web servers of the name nodes, _HOST in place of their names; without it, or with *, HTTP/_HOST in the realm that krb5.conf of this host says',
+      'Kerberos principal of the web servers of the name nodes, with _HOST for their names. Default, and with *: HTTP/_HOST in the realm that krb5.conf on this host names',
     pattern: '^(?:\\*|HTTP/[A-Za-z0-9._-]{1,255}@[A-Za-z0-9.-]{1,255})$',
     means: 'a principal with its realm, such as HTTP/_HOST@EXAMPLE.COM',
     default: '',
   },
   'gantry.hdfs.changes': {
     meaning:
-      'How live migrations from the cluster learn of changes: by snapshots of the folder, where there may be any, or by comparing only',
+      'How live migrations from the cluster detect changes: by snapshots of the folder, where snapshots are allowed, or by comparing only',
     values: ['snapshots', 'comparing'],
     default: 'snapshots',
   },
   'gantry.hdfs.snapshot.period': {
-    meaning: 'From one snapshot of a live migration to the next',
+    meaning: 'Time between two snapshots of a live migration',
     unit: 'ms',
     min: 500,
     max: 3_600_000,

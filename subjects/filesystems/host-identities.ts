@@ -4,4 +4,10 @@
  */
 export const hostIdentities = ['environment', 'profile', 'web-identity', 'container', 'instance'] as const
 
+/** Of these a host may have several, which the setting `hostCredentials` can tell apart by name. */
+export const namedIdentities = ['profile', 'web-identity', 'instance'] as const satisfies HostIdentity[]
+
+/** Roles and their ARNs, profiles, ids of clients. */
+export const identityNamePattern = '[A-Za-z0-9_./:@+=,-]{1,300}'
+
 export type HostIdentity = (typeof hostIdentities)[number]

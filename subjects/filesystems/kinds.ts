@@ -1,4 +1,5 @@
 import { Type } from 'typebox'
+import { kerberosOptions } from './kerberos.ts'
 import { awsCredentialsOptions, awsCredentialsProviders } from './aws-credentials.ts'
 import { azureIneffectiveProperties, azureProperties, azurePropertyFamilies } from './azure-properties.ts'
 import { azureTokenProperties } from './azure-token-properties.ts'
@@ -19,6 +20,7 @@ export const s3Types = [
   'ORACLE',
   'OSS',
   'R2',
+  'SEAWEEDFS',
   'WASABI',
   'S3_COMPATIBLE',
 ] as const
@@ -28,14 +30,14 @@ const azure = {
   /** What tells live migrations of changes: one of them. */
   tellsOfChanges: ['eventQueue', 'changeFeed'],
   accountName: Type.String({
-    ...form('^[a-z0-9]{3,24}$', '3 to 24 small letters and digits'),
+    ...form('^[a-z0-9]{3,24}$', '3 to 24 lowercase letters and digits'),
     description: 'Storage account name',
   }),
   container: {
     containerName: Type.String({
       ...form(
         '^(?:\\$root|\\$web|[a-z0-9](?:-?[a-z0-9]){2,62})$',
-        '3 to 63 small letters, digits and single hyphens between them, or $root or $web',
+        '3 to 63 lowercase letters, digits and single hyphens between them, or $root or $web',
       ),
       description: 'Container (file system) name',
     }),
@@ -45,27 +47,27 @@ const azure = {
         maxLength: 300,
         ...form(
           `^[A-Za-z0-9.-]+(?::${portPattern})?$`,
-          'a host name, with a port from 1 to 65535 if need be, such as gateway.example:8443',
+          'a host name, optionally with a port from 1 to 65535, such as gateway.example:8443',
         ),
-        description: 'Storage endpoint host name; default dfs.core.windows.net',
+        description: 'Host name of the storage endpoint; default: dfs.core.windows.net',
       }),
     ),
-    insecure: Type.Optional(Type.Boolean({ description: 'Plain HTTP instead of TLS' })),
+    insecure: Type.Optional(Type.Boolean({ description: 'Plain HTTP instead of TLS; default: false' })),
     eventQueue: Type.Optional(
       Type.String({
         maxLength: 500,
         ...form(
           `^(?:https?://[A-Za-z0-9.-]+(?::${portPattern})?/(?:[a-z0-9]{3,24}/)?)?[a-z0-9](?:-?[a-z0-9]){2,62}$`,
-          'the name of a queue of the same account, or its URL, such as https://lake.queue.core.windows.net/changes',
+          'the name of a queue in the same account, or the URL of a queue, such as https://lake.queue.core.windows.net/changes',
         ),
         description:
-          'Queue into which Event Grid puts what changes in the container (docs/AZURE.md): live migrations from there are told of changes by it',
+          'Queue that receives the Event Grid events of the container, used to detect changes for live migrations (docs/AZURE.md)',
       }),
     ),
     changeFeed: Type.Optional(
       Type.Boolean({
         description:
-          'Whether live migrations are told of changes by the blob change feed of the account (docs/AZURE.md); default false. In place of eventQueue',
+          'Whether live migrations detect changes with the blob change feed of the account, instead of eventQueue (docs/AZURE.md); default: false',
       }),
     ),
     additionalProperties: propertiesOption(azureProperties, {
@@ -80,31 +82,33 @@ const azure = {
  * The kinds of filesystem and their options, as data: routes, flags, forms and documentation are made from them.
  * `path` is the kind's part of the REST path, `fsType` the type in replies, `example` its options on a command line,
  * `secrets` the options that are sealed at rest and masked in replies, `sent` those of them that go to the store as they are,
- * or as tokens that others could use, and the options that say where that is.
+ * or as tokens that others could use, and the options that say where that is. `needed` are options that may be omitted, although
+ * what holds then is refused.
  */
 export const filesystemKinds = {
   local: {
     path: 'local',
     fsType: 'local',
-    summary: 'a folder of the host',
+    summary: 'a folder on the host',
     example: '--fs-root /srv/data',
     options: {
       fsRoot: Type.Optional(
         GivenPath(
-          'Folder that is the root of the filesystem; default /, which is refused because it contains folders of the platform itself',
+          'Root folder of the filesystem. The default / is refused, because it contains the platform’s own folders',
         ),
       ),
       additionalProperties: Type.Optional({
         ...strict({}),
-        description: 'A local filesystem has no further properties',
+        description: 'Local filesystems have no additional properties',
       }),
     },
+    needed: ['fsRoot'],
     secrets: [],
   },
   'adls2-shared-key': {
     path: 'adls2/shared-key',
     fsType: 'adls2',
-    summary: 'an Azure Data Lake Storage Gen2 or Blob container, by shared key',
+    summary: 'an Azure Data Lake Storage Gen2 or Blob container, with a shared key',
     example: '--account-name lake --shared-key bXlrZXk= --container-name data',
     options: {
       accountName: azure.accountName,
@@ -125,22 +129,22 @@ export const filesystemKinds = {
     path: 'adls2/oauth2',
     fsType: 'adls2',
     summary:
-      'an Azure Data Lake Storage Gen2 or Blob container, by a service principal or an identity of the host',
+      'an Azure Data Lake Storage Gen2 or Blob container, with a service principal or an identity of the host',
     example:
       '--account-name lake --container-name data --oauth-client-id mover --oauth-client-secret top-secret --oauth-client-endpoint https://login.microsoftonline.com/tenant/oauth2/token',
     options: {
       accountName: azure.accountName,
       oauthClientId: Type.Optional(
         Type.String({
-          ...form('^[!-~]{1,200}$', '1 to 200 characters without blanks'),
+          ...form('^[!-~]{1,200}$', '1 to 200 characters without spaces'),
           description:
-            'Application (client) id of the service principal, or of one of several identities of the host',
+            'Application (client) id of the service principal, or of the identity to use if the host has several',
         }),
       ),
       oauthClientSecret: Type.Optional(
         Type.String({
-          ...form('^[!-~]{1,1024}$', '1 to 1,024 characters without blanks'),
-          description: 'Secret of the service principal. Or give oauthClientCertificate',
+          ...form('^[!-~]{1,1024}$', '1 to 1,024 characters without spaces'),
+          description: 'Client secret of the service principal; alternative: oauthClientCertificate',
         }),
       ),
       oauthClientCertificate: Type.Optional(
@@ -148,14 +152,14 @@ export const filesystemKinds = {
           minLength: 1,
           maxLength: 32_768,
           description:
-            'Certificate of the service principal with its private key (RSA): PEM, or a P12 file in base64',
+            'Certificate and RSA private key of the service principal: PEM, or a P12 file in base64',
         }),
       ),
       oauthClientCertificatePassword: Type.Optional(
         Type.String({
           minLength: 1,
           maxLength: 1_024,
-          description: 'Password of the P12 file or of the private key, where it has one',
+          description: 'Password of the P12 file or of the private key, if it has one',
         }),
       ),
       oauthClientEndpoint: Type.Optional(
@@ -164,10 +168,10 @@ export const filesystemKinds = {
           maxLength: 500,
           ...form(
             `^https?://[A-Za-z0-9.-]+(?::${portPattern})?/[!-"$-~]*$`,
-            'an address such as https://login.microsoftonline.com/<tenant>/oauth2/token',
+            'a URL such as https://login.microsoftonline.com/<tenant>/oauth2/token',
           ),
           description:
-            'Address that gives tokens: https://login.microsoftonline.com/<tenant>/oauth2/token, or …/oauth2/v2.0/token',
+            'Token endpoint: https://login.microsoftonline.com/<tenant>/oauth2/token, or …/oauth2/v2.0/token',
         }),
       ),
       ...azure.container,
@@ -193,7 +197,7 @@ export const filesystemKinds = {
   'adls2-sas': {
     path: 'adls2/sas',
     fsType: 'adls2',
-    summary: 'an Azure Data Lake Storage Gen2 or Blob container, by a shared access signature',
+    summary: 'an Azure Data Lake Storage Gen2 or Blob container, with a shared access signature',
     example:
       "--account-name lake --container-name data --sas-token 'sv=2021-12-02&sr=c&sp=rl&se=2030-01-01&sig=bXlrZXk='",
     options: {
@@ -203,17 +207,17 @@ export const filesystemKinds = {
         maxLength: 4_096,
         ...form(
           "^\\??[A-Za-z0-9=&%._~:/+,'()*!$@;-]+$",
-          'the signature alone, such as sv=…&sr=c&sp=rl&se=…&sig=…, without the address before its question mark',
+          'only the signature, such as sv=…&sr=c&sp=rl&se=…&sig=…, without the URL before its question mark',
         ),
         description:
-          'Shared access signature (SAS) of the account, of the container or of a directory in it, with or without the question mark',
+          'Shared access signature (SAS) of the account, the container or a directory in it, with or without the question mark',
       }),
       directory: Type.Optional(
         Type.String({
           maxLength: 1_000,
           ...form('^[^/\\\\]+(?:/[^/\\\\]+)*$', 'a path in the container, such as raw/2024'),
           description:
-            'Directory of the container that is the root of the filesystem; needed with the SAS of a directory (sr=d), which must be of this one',
+            'Directory in the container to use as the root of the filesystem; required for the SAS of a directory (sr=d), and must be that directory',
         }),
       ),
       ...azure.container,
@@ -225,7 +229,7 @@ export const filesystemKinds = {
   s3a: {
     path: 's3a',
     fsType: 's3a',
-    summary: 'a bucket of Amazon S3, or of a store that speaks its protocol',
+    summary: 'an Amazon S3 or S3-compatible bucket',
     example: '--bucket-name data --access-key AKIAEXAMPLE --secret-key bXlrZXk=',
     options: {
       bucketName: Type.String({
@@ -241,30 +245,30 @@ export const filesystemKinds = {
           maxLength: 300,
           ...form(
             `^(?:https?://)?[A-Za-z0-9.-]+(?::${portPattern})?/?$`,
-            'a host name, with a scheme and a port from 1 to 65535 if need be, such as https://minio.example:9000',
+            'a host name, optionally with a scheme and a port from 1 to 65535, such as https://minio.example:9000',
           ),
-          description: 'Endpoint of the service; default: that of Amazon S3 in the region of the bucket',
+          description: 'Endpoint of the service; default: Amazon S3 in the region of the bucket',
         }),
       ),
       s3type: Type.Optional(
         Type.Enum(s3Types, {
           description:
-            'What the service is, where that cannot be told by the endpoint: how buckets are addressed, and what is not asked of it',
+            'Type of service, which determines how buckets are addressed and which requests the service supports; default: as the endpoint shows',
         }),
       ),
       ...awsCredentialsOptions({
         providers: awsCredentialsProviders,
-        from: 'accessKey and secretKey, with sessionToken if they are temporary; nowhere (public buckets); or the host of the service, where the setting hostCredentials allows it (docs/S3.md). Default: the first if accessKey is given',
+        from: 'accessKey and secretKey (with sessionToken if they are temporary), none (public buckets), or the host of the service if the setting hostCredentials allows it (docs/S3.md). Default: accessKey and secretKey, if accessKey is given',
       }),
       sqsQueue: Type.Optional(
         Type.String({
           maxLength: 500,
           ...form(
             `^(?:[A-Za-z0-9_-]{1,80}|arn:aws[a-z-]*:sqs:[a-z0-9-]{1,50}:\\d{12}:[A-Za-z0-9_-]{1,80}|https?://[A-Za-z0-9.-]+(?::${portPattern})?/[A-Za-z0-9_/-]{0,200}[A-Za-z0-9_-]{1,80})$`,
-            'the name, ARN or URL of a queue of SQS that is no FIFO queue',
+            'the name, ARN or URL of a standard SQS queue (not FIFO)',
           ),
           description:
-            'Queue of SQS into which the notifications of the bucket go: live migrations from it are told of changes. Its name, ARN or URL',
+            'SQS queue that receives the notifications of the bucket, used to detect changes for live migrations: name, ARN or URL',
         }),
       ),
       sqsEndpoint: Type.Optional(
@@ -273,15 +277,15 @@ export const filesystemKinds = {
           maxLength: 300,
           ...form(
             `^(?:https?://)?[A-Za-z0-9.-]+(?::${portPattern})?/?$`,
-            'a host name, with a scheme and a port from 1 to 65535 if need be, such as https://sqs.example:9324',
+            'a host name, optionally with a scheme and a port from 1 to 65535, such as https://sqs.example:9324',
           ),
           description:
-            'Endpoint of the service that the queue is at; default: that of the URL of the queue, else that of Amazon SQS in the region of the queue or the bucket',
+            'Endpoint of the queue service; default: that of the URL of the queue, else Amazon SQS in the region of the queue or the bucket',
         }),
       ),
       cleanUpSqsQueue: Type.Optional(
         Type.Boolean({
-          description: 'Only false: Gantry makes no queues, and deletes none that others may read',
+          description: 'Only false, the default, is accepted: Gantry does not create or delete queues',
         }),
       ),
       bootstrapServers: Type.Optional(
@@ -289,23 +293,23 @@ export const filesystemKinds = {
           maxLength: 1_000,
           ...form(
             `^[A-Za-z0-9.-]+:${portPattern}(?:,[A-Za-z0-9.-]+:${portPattern}){0,9}$`,
-            'up to ten brokers, each a host and a port, with commas between them',
+            'up to ten brokers as host:port, separated by commas',
           ),
           description:
-            'Brokers of Kafka with the topic into which the notifications of the bucket go, as IBM Cloud Object Storage and Ceph send them. An administrator names them in storeHosts',
+            'Kafka brokers with the topic that receives the notifications of the bucket, as IBM Cloud Object Storage and Ceph send them. An administrator must list the brokers in storeHosts',
         }),
       ),
       topic: Type.Optional(
         Type.String({
           ...form('^[A-Za-z0-9._-]{1,249}$', 'up to 249 letters, digits, dots, hyphens and underscores'),
-          description: 'Topic of Kafka at bootstrapServers',
+          description: 'Kafka topic at bootstrapServers',
         }),
       ),
       kafkaUser: Type.Optional(
         Type.String({
           minLength: 1,
           maxLength: 500,
-          description: 'User of Kafka, where its brokers ask for one; needs kafkaPassword',
+          description: 'Kafka user, if the brokers require authentication; requires kafkaPassword',
         }),
       ),
       kafkaPassword: Type.Optional(
@@ -314,14 +318,13 @@ export const filesystemKinds = {
       bucketNotifications: Type.Optional(
         Type.Boolean({
           description:
-            'Whether the service itself tells live migrations of changes while they listen (ListenBucketNotification of MinIO and its likes); default false. In place of sqsQueue and bootstrapServers',
+            'Whether live migrations receive changes from the service itself (ListenBucketNotification of MinIO and compatible services), instead of sqsQueue and bootstrapServers; default: false',
         }),
       ),
       customerKey: Type.Optional(
         Type.String({
           ...form('^[A-Za-z0-9+/]{43}=$', '32 bytes in base64'),
-          description:
-            'Key of objects that are encrypted with a key of yours (fs.s3a.encryption.algorithm SSE-C)',
+          description: 'Customer-provided encryption key (fs.s3a.encryption.algorithm SSE-C)',
         }),
       ),
       additionalProperties: propertiesOption(s3Properties, {
@@ -363,40 +366,21 @@ export const filesystemKinds = {
           'hdfs://, webhdfs:// or swebhdfs:// with a host or a nameservice, such as hdfs://namenode.example:8020',
         ),
         description:
-          'The cluster: hdfs:// as its configuration has it, or webhdfs:// or (over TLS) swebhdfs:// with the HTTP address of a name node or of HttpFS',
+          'Address of the cluster: hdfs:// as in its configuration, or webhdfs:// or (with TLS) swebhdfs:// with the HTTP address of a name node or of HttpFS',
       }),
       user: Type.Optional(
         Type.String({
           ...form('^[A-Za-z0-9._@-]{1,256}$', '1 to 256 letters, digits, dots, hyphens, underscores and @'),
-          description:
-            'User as whom all is done, in a cluster that believes whoever asks (simple authentication); default hdfs',
+          description: 'User for all requests, if the cluster uses simple authentication; default: hdfs',
         }),
       ),
-      kerberosPrincipal: Type.Optional(
-        Type.String({
-          ...form(
-            '^[A-Za-z0-9._-]{1,128}(?:/[A-Za-z0-9._-]{1,255})?(?:@[A-Za-z0-9.-]{1,255})?$',
-            'a principal of Kerberos, such as mover@EXAMPLE.COM or mover/host.example@EXAMPLE.COM',
-          ),
-          description:
-            'Principal as whom all is done, in a cluster with Kerberos; without a realm in the one of the host where Gantry runs. Needs kerberosKeytab',
-        }),
-      ),
-      kerberosKeytab: Type.Optional(
-        Type.String({
-          maxLength: 16_384,
-          ...form('^[A-Za-z0-9+/\\s]*={0,2}\\s*$', 'base64'),
-          contentEncoding: 'base64',
-          description: 'Keytab with the keys of kerberosPrincipal: the contents of the file in base64',
-        }),
-      ),
+      ...kerberosOptions('a cluster'),
       caCertificate: Type.Optional(
         Type.String({
           minLength: 1,
           maxLength: 65_536,
           contentMediaType: 'application/x-pem-file',
-          description:
-            'Certificates (PEM) of the authorities of the cluster, in place of those that are trusted otherwise; over TLS only',
+          description: 'CA certificates (PEM) of the cluster, instead of the system’s; with TLS only',
         }),
       ),
       additionalProperties: propertiesOption(hdfsProperties, {
@@ -407,26 +391,26 @@ export const filesystemKinds = {
       }),
     },
     /** Where the options of a source are found on the host of the platform. */
-    discovery: 'the configuration of Hadoop (HADOOP_CONF_DIR, or /etc/hadoop/conf)',
+    discovery: 'the Hadoop configuration (HADOOP_CONF_DIR, or /etc/hadoop/conf)',
     secrets: ['kerberosKeytab'],
     sent: { to: ['defaultFS', 'caCertificate', 'additionalProperties'], secrets: ['kerberosKeytab'] },
     /** Options that have other names on port 18080. */
     wireNames: { kerberosKeytab: 'kerberosKeyTab' },
     /** Fields that clients send there and that change nothing here, each with what they are told of it. */
     wireIneffective: {
-      successFile: 'folders are migrated as they are, and no file in them is waited for',
+      successFile: 'folders are migrated without waiting for a file in them',
     },
   },
   gcs: {
     path: 'gcs',
     fsType: 'gcs',
-    summary: 'a bucket of Google Cloud Storage',
+    summary: 'a Google Cloud Storage bucket',
     example: '--bucket-name data --json-key @key.json',
     options: {
       bucketName: Type.String({
         ...form(
           '^[a-z0-9][a-z0-9._-]{1,220}[a-z0-9]$',
-          '3 to 222 small letters, digits, dots, hyphens and underscores',
+          '3 to 222 lowercase letters, digits, dots, hyphens and underscores',
         ),
         description: 'Bucket name',
       }),
@@ -436,9 +420,9 @@ export const filesystemKinds = {
           maxLength: 300,
           ...form(
             `^(?:https?://)?[A-Za-z0-9.-]+(?::${portPattern})?/?$`,
-            'a host name, with a scheme and a port from 1 to 65535 if need be, such as https://storage.example:8443',
+            'a host name, optionally with a scheme and a port from 1 to 65535, such as https://storage.example:8443',
           ),
-          description: 'Endpoint of the service; default storage.googleapis.com',
+          description: 'Endpoint of the service; default: storage.googleapis.com',
         }),
       ),
       pubSubSubscription: Type.Optional(
@@ -449,7 +433,7 @@ export const filesystemKinds = {
             'a subscription such as projects/data-platform/subscriptions/changes',
           ),
           description:
-            'Subscription of Pub/Sub that gets the notifications of the bucket (docs/GCS.md): live migrations from there are told of changes by it',
+            'Pub/Sub subscription that receives the notifications of the bucket, used to detect changes for live migrations (docs/GCS.md)',
         }),
       ),
       pubSubEndpoint: Type.Optional(
@@ -458,16 +442,16 @@ export const filesystemKinds = {
           maxLength: 300,
           ...form(
             `^(?:https?://)?[A-Za-z0-9.-]+(?::${portPattern})?/?$`,
-            'a host name, with a scheme and a port from 1 to 65535 if need be, such as https://europe-west1-pubsub.googleapis.com',
+            'a host name, optionally with a scheme and a port from 1 to 65535, such as https://europe-west1-pubsub.googleapis.com',
           ),
-          description: 'Endpoint of Pub/Sub; default pubsub.googleapis.com',
+          description: 'Endpoint of Pub/Sub; default: pubsub.googleapis.com',
         }),
       ),
       jsonKey: Type.Optional(
         Type.String({
           maxLength: 16_384,
           description:
-            'Key of a service account: the contents of the JSON file that the console gives out, or of a configuration of workload identity federation. Or give privateKey and clientEmail',
+            'Key of a service account: the contents of the JSON file from the console, or of a workload identity federation configuration. Alternative: privateKey and clientEmail',
         }),
       ),
       p12Key: Type.Optional(
@@ -475,32 +459,32 @@ export const filesystemKinds = {
           maxLength: 16_384,
           ...form('^[A-Za-z0-9+/\\s]*={0,2}\\s*$', 'base64'),
           description:
-            'Key of a service account: a P12 file in base64, with the password notasecret that the console gives it. Needs clientEmail',
+            'Key of a service account: a P12 file in base64, with the console’s default password notasecret. Requires clientEmail',
         }),
       ),
       privateKey: Type.Optional(
         Type.String({
           minLength: 1,
           maxLength: 16_384,
-          description: 'Private key of the service account, PEM (member private_key of the JSON file)',
+          description: 'Private key of the service account, PEM (private_key in the JSON file)',
         }),
       ),
       privateKeyId: Type.Optional(
         Type.String({
           ...form('^[A-Za-z0-9_-]{1,200}$', 'up to 200 letters, digits, hyphens and underscores'),
-          description: 'Id of the private key (member private_key_id)',
+          description: 'Id of the private key (private_key_id in the JSON file)',
         }),
       ),
       clientEmail: Type.Optional(
         Type.String({
           ...form('^[^\\s@]{1,200}@[^\\s@]{1,200}$', 'an email address'),
-          description: 'Email address of the service account (member client_email)',
+          description: 'Email address of the service account (client_email in the JSON file)',
         }),
       ),
       customerKey: Type.Optional(
         Type.String({
           ...form('^[A-Za-z0-9+/]{43}=$', '32 bytes in base64'),
-          description: 'Key of objects that are encrypted with a key of yours',
+          description: 'Customer-supplied encryption key',
         }),
       ),
       additionalProperties: propertiesOption(gcsProperties, {

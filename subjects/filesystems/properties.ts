@@ -44,7 +44,7 @@ export const propertiesOption = (
       Type.String(
         form(
           `^(?:${[...names, ...families].join('|')})$`,
-          `one that is honoured: ${Object.keys(honoured).join(', ')}`,
+          `a supported property: ${Object.keys(honoured).join(', ')}`,
         ),
       ),
       areNumbers
@@ -54,7 +54,7 @@ export const propertiesOption = (
         maxProperties: names.length + families.length * maxOfFamily,
         additionalProperties: false,
         ...(areInSiteFiles && { contentMediaType: siteMediaType }),
-        description: `Further properties by name: ${guide === undefined ? 'whole numbers' : `see ${guide}`}`,
+        description: `Additional properties by name: ${guide === undefined ? 'whole numbers' : `see ${guide}`}`,
       },
     ),
   )

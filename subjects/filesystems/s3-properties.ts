@@ -14,41 +14,45 @@ const tag = String.raw`[A-Za-z0-9 _.:/+@-]{1,128}=[A-Za-z0-9 _.:/=+@-]{0,256}`
 /** The properties of buckets that are honoured, with the names that Hadoop's S3A connector gave them. */
 export const s3Properties = {
   'fs.s3a.endpoint.region': {
-    meaning: 'Region that requests are signed for; without it that of the endpoint, or what the service says',
+    meaning:
+      'Region used to sign requests; default: the region of the endpoint, or the one that the service reports',
     pattern: '^[a-z0-9-]{1,50}$',
     means: 'a region such as eu-west-1',
     default: '',
   },
   'fs.s3a.path.style.access': {
     meaning:
-      'Whether the bucket is in the path of requests instead of the host name; auto: only where the host name cannot have it, and at endpoints that are not known to have it there',
+      'Path-style addressing: the bucket is in the path of requests instead of the host name. auto: only if the bucket name cannot be part of a host name, or the endpoint is not known to support that',
     values: ['auto', 'true', 'false'],
     default: 'auto',
   },
-  'fs.s3a.connection.ssl.enabled': flag('TLS; the scheme of an endpoint that has one goes before', true),
+  'fs.s3a.connection.ssl.enabled': flag(
+    'Whether to use TLS; a scheme in the endpoint takes precedence',
+    true,
+  ),
   'fs.s3a.connection.maximum': {
-    meaning: 'Requests that one thread has under way at once, and connections that it keeps',
+    meaning: 'Maximum number of concurrent requests and open connections per thread',
     unit: 'requests',
     default: 24,
     min: 1,
     max: 256,
   },
   'fs.s3a.connection.establish.timeout': {
-    meaning: 'Longest time for a connection to be made',
+    meaning: 'Timeout for establishing a connection',
     unit: 'ms',
     default: 10_000,
     min: 100,
     max: 300_000,
   },
   'fs.s3a.connection.timeout': {
-    meaning: 'Longest time without a byte sent or received on a connection that has a request under way',
+    meaning: 'Timeout for a request without data sent or received',
     unit: 'ms',
     default: 60_000,
     min: 100,
     max: 600_000,
   },
   'fs.s3a.attempts.maximum': {
-    meaning: 'How often a request is repeated after throttling, a server error or a network error',
+    meaning: 'Maximum number of retries after throttling, a server error or a network error',
     unit: 'retries',
     default: 5,
     min: 0,
@@ -56,7 +60,7 @@ export const s3Properties = {
   },
   'fs.s3a.retry.interval': {
     meaning:
-      'Wait before the first retry; doubled for each further one up to 20 seconds, and shortened by up to half at random',
+      'Delay before the first retry; doubled for each further retry up to 20 seconds, and shortened randomly by up to half',
     unit: 'ms',
     default: 250,
     min: 1,
@@ -64,21 +68,21 @@ export const s3Properties = {
   },
   'fs.s3a.multipart.size': {
     meaning:
-      'Largest file written with one request, and size of the parts of larger files where their number allows it',
+      'Maximum size of a file written with one request, and part size of larger files unless that needs too many parts',
     unit: 'bytes',
     default: 16 * MiB,
     min: 5 * MiB,
     max: 512 * MiB,
   },
   'fs.s3a.readahead.range': {
-    meaning: 'Bytes that are read when a file is opened: smaller files need no second request',
+    meaning: 'Bytes read when a file is opened; smaller files need no second request',
     unit: 'bytes',
     default: MiB / 8,
     min: 1,
     max: 16 * MiB,
   },
   'fs.s3a.paging.maximum': {
-    meaning: 'Entries in one page of a listing',
+    meaning: 'Maximum number of entries per page of a listing',
     unit: 'entries',
     default: 1_000,
     min: 1,
@@ -86,48 +90,47 @@ export const s3Properties = {
   },
   'fs.s3a.requester.pays.enabled': flag('Whether the requester pays for requests to the bucket', false),
   'fs.s3a.encryption.algorithm': {
-    meaning: 'Encryption at the service; without it what the bucket is set to',
+    meaning: 'Server-side encryption; default: the setting of the bucket',
     values: ['', 'AES256', 'SSE-KMS', 'DSSE-KMS', 'SSE-C'],
     default: '',
   },
   'fs.s3a.encryption.key': {
-    meaning:
-      'ARN or id of the KMS key; without it the default key of the account. The key of SSE-C is customerKey',
+    meaning: 'ARN or id of the KMS key; default: the default key of the account. For SSE-C, use customerKey',
     pattern: '^[A-Za-z0-9:/_+=,.@-]{1,512}$',
     means: 'the ARN or id of a KMS key',
     default: '',
   },
   'fs.s3a.create.storage.class': {
-    meaning: 'Storage class of what is written; without it that of the service',
+    meaning: 'Storage class of written objects; default: that of the service',
     pattern: '^[A-Za-z0-9_]{1,40}$',
     means: 'a storage class such as standard_ia',
     default: '',
   },
   'fs.s3a.create.checksum.algorithm': {
     meaning:
-      'Digest that goes with content; without it what fits the service, mostly SHA256 for what is written with one request and CRC32C for larger files, of all of their content',
+      'Checksum algorithm for uploads; default: depends on the service, usually SHA256 for files written with one request and full-object CRC32C for larger files',
     values: ['', 'SHA256', 'CRC32C', 'CRC64NVME', 'MD5'],
     default: '',
   },
   'fs.s3a.create.tags': {
     meaning:
-      'Tags of what is written, folders among it; a name of Gantry alone. Tags of a source are not copied',
+      'Tags of written objects, including folders; specific to Gantry. Tags of a source are not copied',
     pattern: `^${tag}(?:,${tag}){0,9}$`,
     means: 'up to ten tags such as project=lake,owner=data',
     default: '',
   },
   'gantry.kafka.tls': {
-    meaning: 'Whether brokers of Kafka (bootstrapServers) are spoken to over TLS',
+    meaning: 'Whether to connect to the Kafka brokers (bootstrapServers) with TLS',
     values: ['true', 'false'],
     default: 'true',
   },
   'gantry.kafka.sasl.mechanism': {
-    meaning: 'How kafkaUser and kafkaPassword are proven to the brokers of Kafka',
+    meaning: 'SASL mechanism for kafkaUser and kafkaPassword',
     values: ['PLAIN', 'SCRAM-SHA-256', 'SCRAM-SHA-512'],
     default: 'PLAIN',
   },
   'fs.s3a.acl.default': {
-    meaning: 'Canned ACL of what is written; without it none is sent, as buckets without ACLs want it',
+    meaning: 'Canned ACL of written objects; default: none is sent, as buckets with disabled ACLs require',
     values: [
       '',
       'Private',

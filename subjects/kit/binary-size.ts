@@ -12,3 +12,12 @@ export function inBinaryUnit(bytes: number, unit: BinaryUnit): string {
   const value = bytes / 1024 ** units.indexOf(unit)
   return unit === 'B' || value >= 100 ? String(Math.round(value)) : value.toFixed(1)
 }
+
+/** `1536` → `1.5 KiB` */
+export function sizeText(bytes: number): string {
+  const unit = binaryUnit(bytes)
+  return `${inBinaryUnit(bytes, unit)} ${unit}`
+}
+
+/** `1536` → `1.5 KiB/s` */
+export const rateText = (bytesPerSecond: number): string => `${sizeText(bytesPerSecond)}/s`

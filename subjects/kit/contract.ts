@@ -26,8 +26,12 @@ export interface HttpRoute {
 
 /** How a contract appears on the command line. Default: `gantry <resource> <verb>`. */
 export interface CliShape {
+  /** The verb there, where that of the subject is not in kebab case. */
+  readonly verb?: string
   /** Fields given by position, in order; the rest are flags. */
   readonly args?: readonly string[]
+  /** Optional fields whose default is always refused: help calls them required. */
+  readonly needed?: readonly string[]
   /** Fields that other programs must not see in the list of processes: they can be read from a file or standard input. */
   readonly secrets?: readonly string[]
   /** Lists of paths that may be the lines of a file, byte for byte. */
@@ -36,6 +40,11 @@ export interface CliShape {
   readonly example?: string
   /** Columns of the table for people; default: the fields of the output's items. */
   readonly columns?: readonly string[]
+  /** What people do next, with `{field}` for fields of the reply: the first of these whose `when` the reply meets. */
+  readonly next?: readonly {
+    readonly command: string
+    readonly when?: { readonly field: string; readonly is: string }
+  }[]
   /** The reply is values over time: people are shown lines of them beside the table. */
   readonly chart?: true
   /** The reply is not the last word while one of its fields has a value: asked again, with another of its fields, until it has not. */
@@ -103,6 +112,9 @@ export interface Contract<
   /** Without route and command: what counts is the connection on which it is asked. */
   readonly brokerOnly?: true
 }
+
+/** The verb of a contract as it is typed. */
+export const verbOf = ({ verb, cli }: Pick<Contract, 'verb' | 'cli'>): string => cli?.verb ?? verb
 
 /** Long enough for any call that touches the platform alone; calls that reach a store state their own. */
 export const defaultDeadlineMs = 5_000

@@ -9,15 +9,15 @@ export const maxPartLength = 1024 * 1024
 
 /** One part of a text that is too long for a message; a reply of every contract with `download`. */
 export const Part = model('Part', {
-  name: Type.String({ maxLength: 200, description: 'Name for a file with the whole text' }),
+  name: Type.String({ maxLength: 200, description: 'File name for the whole text' }),
   type: Type.String({ maxLength: 100, description: 'Media type of the text' }),
-  content: Type.String({ maxLength: maxPartLength, description: 'This part' }),
-  next: Type.Optional(Count('`from` of the part that follows; not there in the last one')),
+  content: Type.String({ maxLength: maxPartLength, description: 'Content of this part' }),
+  next: Type.Optional(Count('`from` of the next part; absent in the last part')),
 })
 export type Part = Static<typeof Part>
 
 /** Input of every contract with `download`: where the part begins. */
-export const from = Type.Optional(Count('Where the part begins: `next` of the part before; default: 0'))
+export const from = Type.Optional(Count('Start of the part: `next` of the previous part; default: 0'))
 /** The field of `from`; neither a request over HTTP nor a command has it. */
 export const partField = 'from'
 

@@ -6,51 +6,63 @@ export const errors = {
   INVALID_INPUT: {
     status: 400,
     retryable: false,
-    meaning: 'A field is missing, unknown or out of its bounds.',
+    meaning: 'A field is missing, unknown or invalid.',
   },
   NOT_ACCEPTED: {
     status: 409,
     retryable: false,
     meaning:
-      'Each field has a valid form, but a value does not fit the other fields, the settings or what exists.',
+      'Each field is valid, but a value conflicts with other fields, the settings or existing objects.',
   },
-  UNAUTHENTICATED: { status: 401, retryable: false, meaning: 'No valid token was presented.' },
+  UNAUTHENTICATED: { status: 401, retryable: false, meaning: 'The request has no valid token.' },
   DENIED: { status: 403, retryable: false, meaning: 'The key may not use this subject.' },
   EXCEEDS_ROLE: { status: 403, retryable: false, meaning: 'The request exceeds role permissions.' },
-  NOT_FOUND: { status: 404, retryable: false, meaning: 'There is no such object.' },
+  NOT_FOUND: { status: 404, retryable: false, meaning: 'The object does not exist.' },
   METHOD_NOT_ALLOWED: {
     status: 405,
     retryable: false,
-    meaning: 'This path takes other methods; the header Allow names them.',
+    meaning: 'This path does not support the method; the header Allow lists the supported ones.',
   },
-  ALREADY_EXISTS: { status: 409, retryable: false, meaning: 'An object with this name or path exists.' },
+  ALREADY_EXISTS: {
+    status: 409,
+    retryable: false,
+    meaning: 'An object with this name or path already exists.',
+  },
   NOT_ALLOWED_IN_STATE: { status: 409, retryable: false, meaning: 'The object’s state does not allow this.' },
   IN_USE: { status: 409, retryable: false, meaning: 'Another object still needs this one.' },
-  CONFLICT: { status: 409, retryable: true, meaning: 'Somebody else changed the object at the same time.' },
+  CONFLICT: {
+    status: 409,
+    retryable: true,
+    meaning: 'Another request changed the object at the same time; try again.',
+  },
   LIMIT_REACHED: {
     status: 409,
     retryable: false,
-    meaning: 'There are as many of these objects as there may be; remove some, or raise the limit.',
+    meaning: 'The maximum number of these objects is reached; remove some, or raise the limit.',
   },
   TOO_LARGE: { status: 413, retryable: false, meaning: 'The request is larger than the limit.' },
   STORE_REFUSED: {
     status: 409,
     retryable: false,
-    meaning: 'The store refused the credentials or the request.',
+    meaning: 'The store rejected the credentials or the request.',
   },
-  UNSUPPORTED: { status: 409, retryable: false, meaning: 'This store or release cannot do that.' },
+  UNSUPPORTED: {
+    status: 409,
+    retryable: false,
+    meaning: 'This store or release does not support the operation.',
+  },
   THROTTLED: {
     status: 429,
     retryable: true,
     meaning:
-      'Too many requests came with this key, or wrong tokens or passwords, or sign-ins begun, from this address; wait a little.',
+      'Too many requests with this key, or too many wrong tokens, wrong passwords or sign-ins from this address; try again later.',
   },
   INTERNAL: { status: 500, retryable: false, meaning: 'The service failed; its log has the request id.' },
   STORE_UNREACHABLE: { status: 409, retryable: true, meaning: 'The store did not answer.' },
-  OVERLOADED: { status: 503, retryable: true, meaning: 'The service has more work than it accepts.' },
-  UNAVAILABLE: { status: 503, retryable: true, meaning: 'Nobody answers this subject at the moment.' },
-  TIMEOUT: { status: 504, retryable: true, meaning: 'No answer came before the deadline.' },
-  STORAGE_FULL: { status: 507, retryable: true, meaning: 'The platform’s own storage is at its limit.' },
+  OVERLOADED: { status: 503, retryable: true, meaning: 'The service is overloaded; try again later.' },
+  UNAVAILABLE: { status: 503, retryable: true, meaning: 'No service answers this subject at the moment.' },
+  TIMEOUT: { status: 504, retryable: true, meaning: 'No reply arrived before the deadline.' },
+  STORAGE_FULL: { status: 507, retryable: true, meaning: 'The platform’s own storage is full.' },
 } as const
 
 export type ErrorCode = keyof typeof errors

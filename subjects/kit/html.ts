@@ -24,8 +24,10 @@ input, button { margin: .25rem 0 1rem; padding: .5rem }
 </style>
 </head>
 <body>
+<main>
 <h1>${escapeHtml(heading)}</h1>
 ${content}
+</main>
 </body>
 </html>
 `

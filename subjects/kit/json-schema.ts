@@ -1,5 +1,8 @@
 import type { TSchema } from 'typebox'
 
+/** What holds where a field of something new is left out, as Gantry's own contracts say it (`Switch`). */
+export const usualKeyword = 'x-usual'
+
 /** What Gantry reads of a JSON Schema; those of extensions are written by hand, in any language. */
 export interface JsonSchema {
   readonly type?: string | readonly string[]
@@ -14,6 +17,8 @@ export interface JsonSchema {
   readonly oneOf?: readonly JsonSchema[]
   readonly enum?: readonly unknown[]
   readonly const?: unknown
+  readonly default?: unknown
+  readonly [usualKeyword]?: unknown
   /** `base64`: a text that stands for bytes, such as those of a file. */
   readonly contentEncoding?: string
   /** Of a text that people have as a file. */

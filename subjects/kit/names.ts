@@ -25,6 +25,10 @@ export const commandNames = [
   'completion',
   'complete',
   'hive',
+  'copy',
+  'apply',
+  'export',
+  'config',
   'help',
 ] as const
 
@@ -72,6 +76,11 @@ export const ofEachServer = <T>(value: (name: HttpServerName) => T): Record<Http
   Object.fromEntries(
     (Object.keys(httpServers) as HttpServerName[]).map((name) => [name, value(name)]),
   ) as Record<HttpServerName, T>
+
+/** Where the web interface is on the platform's server. */
+export const uiPath = '/ui'
+/** Where a page of the platform asks for its session's token, as the WebSocket takes no cookie. */
+export const sessionPath = '/api/v1/session'
 
 /** Everything listens here until the configuration says otherwise. */
 export const loopback = '127.0.0.1'

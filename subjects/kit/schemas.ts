@@ -1,5 +1,6 @@
 import { type TProperties, type TSchema, Type } from 'typebox'
 import { form } from './forms.ts'
+import { usualKeyword } from './json-schema.ts'
 
 /** Longest name of an object: fits a KV key after escaping, and a line of a terminal. */
 export const maxNameLength = 128
@@ -57,7 +58,7 @@ export const Name = (description: string) =>
     maxLength: maxNameLength,
     ...form(
       `^(?!\\.{1,2}$)(?! )[^/\\\\%\\[\\];${unprintable}]*[^/\\\\%\\[\\];${unprintable} ]$`,
-      'a name without / \\ % [ ] ; and control characters, no blank at either end, and neither . nor ..',
+      'a name without / \\ % [ ] ; and control characters, without spaces at either end, and not . or ..',
     ),
     description,
   })
@@ -76,12 +77,19 @@ export const Subject = identifier(300)
 /** A distinguished name of a directory may be long. */
 export const Group = identifier(maxIdLength)
 
+/**
+ * A switch, with what holds where it is left out of something new, for forms. It is not JSON Schema's `default`: clients that are generated
+ * from that send it, also where the field must not be given.
+ */
+export const Switch = (usual: boolean, description: string) =>
+  Type.Boolean({ description, [usualKeyword]: usual })
+
 /** Absolute path inside a filesystem; what is not printable is percent-encoded. */
 export const Path = (description: string) =>
   Type.String({
     minLength: 1,
     maxLength: maxPathLength,
-    ...form('^/[^\\x00]*$', 'an absolute path: it begins with / and has no NUL'),
+    ...form('^/[^\\x00]*$', 'an absolute path that begins with / and contains no NUL'),
     description,
   })
 
@@ -97,7 +105,7 @@ export const GivenPath = (description: string) =>
     maxLength: maxPathLength,
     ...form(
       `^/(?:${pathSegment}(?:${pathSlash}${pathSegment})*${pathSlash}?)?$`,
-      'an absolute path: it begins with /, has no NUL, no empty segment, and neither . nor .. as one; % itself is written %25',
+      'an absolute path that begins with / and contains no NUL and no empty, . or .. segments; write % as %25',
     ),
     description,
   })
@@ -123,9 +131,9 @@ export const SubjectPattern = Type.String({
   maxLength: 255,
   ...form(
     '^(?:\\*|[^\\s.*>]+)(?:\\.(?:\\*|[^\\s.*>]+))*(?:\\.>)?$|^>$',
-    'a subject: tokens without blanks joined by dots, * for one token, > at the end for all that follow',
+    'a subject: tokens without spaces, separated by dots; * matches one token, > at the end matches all following tokens',
   ),
-  description: 'A subject; * stands for one token, > for all that follow',
+  description: 'Subject; * matches one token, > at the end matches all following tokens',
 })
 
 /** Moment in time, ISO 8601 in UTC with milliseconds. */
@@ -149,10 +157,14 @@ export const countFields = <C extends string>(descriptions: Readonly<Record<C, s
 /** Fields of every list: where the page starts and how long it is. */
 export const page = {
   limit: Type.Optional(
-    Type.Integer({ minimum: 1, maximum: maxPageLength, description: 'Longest page; default 1000' }),
+    Type.Integer({
+      minimum: 1,
+      maximum: maxPageLength,
+      description: 'Maximum number of items per page; default: 1000',
+    }),
   ),
   after: Type.Optional(
-    Type.String({ maxLength: maxIdLength, description: 'Id of the last item of the page before' }),
+    Type.String({ maxLength: maxIdLength, description: 'Id of the last item of the previous page' }),
   ),
 }
 

@@ -7,7 +7,7 @@ export const exportFormats = { csv: 'text/csv', jsonl: 'application/jsonl' } as 
 
 export const exportFormat = Type.Optional(
   Type.Enum(Object.keys(exportFormats) as (keyof typeof exportFormats)[], {
-    description: 'csv (the default), or jsonl: a JSON object in each line',
+    description: 'Format: csv (default), or jsonl (one JSON object per line)',
   }),
 )
 

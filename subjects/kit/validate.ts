@@ -5,6 +5,7 @@ import { Check, Errors } from 'typebox/value'
 import { GantryError, type Problem } from './errors.ts'
 import { choiceInWords, inWords } from './forms.ts'
 import { type JsonSchema, jsonSchema } from './json-schema.ts'
+import { nearest } from './nearest.ts'
 import { shortened } from './shortened.ts'
 
 /** More problems than this in one reply help nobody. */
@@ -237,7 +238,7 @@ function patternProblem(pattern: string): string | undefined {
 }
 
 const formatProblems: Readonly<Record<string, string>> = {
-  'date-time': 'must be a moment such as 2026-01-31T12:00:00Z',
+  'date-time': 'must be a time such as 2026-01-31T12:00:00Z',
 }
 
 function unknownField(
@@ -260,7 +261,7 @@ function schemaAt(schema: TSchema, pointer: string): JsonSchema {
 
 function unknownName({ properties = {}, patternProperties = {} }: JsonSchema, name: string): string {
   const known = Object.keys(properties)
-  const near = known.find((candidate) => candidate.toLowerCase() === name.toLowerCase())
+  const near = nearest(name, known)
   if (near !== undefined) return `is not a field here; did you mean ${near}?`
   const words = Object.keys(patternProperties).flatMap((pattern) => inWords(pattern) ?? [])
   if (words.length > 0) return `is not a field here: its name must be ${words.join(', or ')}`

@@ -1,5 +1,6 @@
 import { type TObject, type TProperties, type TSchema, Type } from 'typebox'
 import { type Definition, resource } from '../kit/contract.ts'
+import { form } from '../kit/forms.ts'
 import {
   EpochMillis,
   list,
@@ -14,7 +15,7 @@ import {
   Text,
 } from '../kit/schemas.ts'
 import { type CatalogKind, catalogKinds } from './kinds.ts'
-import { Database, Partition, Table, TableSummary } from './objects.ts'
+import { Database, Partition, Setting, Table, TableIndex, TableSummary } from './objects.ts'
 
 export const catalogId = Name('Name of the catalog')
 const byId = strict({ catalogId })
@@ -27,26 +28,26 @@ const maxProperties = 200
 /** A catalog as callers see it: secrets masked, all options as text. */
 export const Catalog = model('MetadataCatalog', {
   catalogId,
-  kind: Type.String({ maxLength: 40, description: 'What it is, as in the paths' }),
+  kind: Type.String({ maxLength: 40, description: 'Kind of catalog, as in the paths of the API' }),
   properties: record(Type.String({ maxLength: maxPathLength }), maxProperties, 'Options by name'),
 })
 export type Catalog = Type.Static<typeof Catalog>
 
 /** What is tried of a catalog. */
-const checkNames = ['reach', 'list', 'read'] as const
+const checkNames = ['reach', 'list', 'read', 'write'] as const
 
 const Check = model('MetadataCatalogCheck', {
-  ok: Type.Boolean({ description: 'Whether nothing failed' }),
+  ok: Type.Boolean({ description: 'Whether no check failed' }),
   checks: list(
     strict({
       check: Type.Enum(checkNames, {
         description:
-          'reach: something answers that is such a catalog, and takes the credentials. list: it tells which databases there are. read: a table can be read',
+          'reach: a catalog of this kind answers and accepts the credentials. list: databases can be listed. read: a table can be read. write: the catalog can be written to',
       }),
       result: Type.Enum(['yes', 'no', 'untried'], {
-        description: 'untried: what is in it gives no occasion, or one before failed',
+        description: 'untried: not applicable to the contents of the catalog, or an earlier check failed',
       }),
-      detail: Type.Optional(Text('What is wrong and what to do, or what was found')),
+      detail: Type.Optional(Text('Problem and how to fix it, or what was found')),
     }),
   ),
 })
@@ -62,22 +63,26 @@ const like = Type.Optional(
     minLength: 1,
     maxLength: maxTextLength,
     description:
-      'Only those whose names match: * stands for any text, | stands between alternatives; upper and lower case are the same',
+      'Only names that match this pattern: * matches any text, | separates alternatives; not case-sensitive',
   }),
 )
 
 const storeErrors = ['NOT_FOUND', 'STORE_REFUSED', 'STORE_UNREACHABLE'] as const
 /** Questions to a catalog. */
-const question = { errors: storeErrors, deadlineMs: catalogDeadlineMs } as const
+const question = { errors: [...storeErrors, 'UNSUPPORTED'], deadlineMs: catalogDeadlineMs } as const
 
 /** The options of a kind, as the compiler knows them when the kind is a type parameter. */
 type OptionsOf<K extends CatalogKind> = Extract<(typeof catalogKinds)[K]['options'], TProperties>
+
+const isKeptOnly = (kind: CatalogKind): boolean => 'isKeptOnly' in catalogKinds[kind]
 
 function createOf<K extends CatalogKind>(kind: K) {
   const { path, summary, example, options } = catalogKinds[kind]
   return {
     summary: `Add ${summary}`,
-    description: 'It is asked first; nothing is kept when it cannot be reached.',
+    description: isKeptOnly(kind)
+      ? 'The options are only stored: this release cannot read or write such a catalog, or use it in a migration.'
+      : 'Gantry connects to the catalog first. If the catalog cannot be reached, nothing is saved.',
     input: strict<TProperties>({ catalogId, ...options }) as unknown as TObject<
       { catalogId: typeof catalogId } & OptionsOf<K>
     >,
@@ -91,13 +96,13 @@ function createOf<K extends CatalogKind>(kind: K) {
 }
 
 function updateOf<K extends CatalogKind>(kind: K) {
-  const { path, summary, options } = catalogKinds[kind]
+  const { path, summary, example, options } = catalogKinds[kind]
   const changes = Object.fromEntries(
     Object.entries(options).map(([name, schema]) => [name, Type.Optional(schema)]),
   )
   return {
-    summary: `Change ${summary}`,
-    description: 'What is not given stays. It is asked first.',
+    summary: `Change options of ${summary}`,
+    description: `Omitted options keep their values.${isKeptOnly(kind) ? '' : ' Gantry connects to the catalog first.'}`,
     input: strict<TProperties>({ catalogId, ...changes }) as unknown as TObject<
       { catalogId: typeof catalogId } & {
         [P in keyof OptionsOf<K>]: Type.TOptional<Extract<OptionsOf<K>[P], TSchema>>
@@ -107,7 +112,7 @@ function updateOf<K extends CatalogKind>(kind: K) {
     errors: ['CONFLICT', 'NOT_ALLOWED_IN_STATE', ...storeErrors],
     audit: { object: 'catalogId' },
     http: [{ method: 'PATCH', path: `/api/v1/metadata/catalogs/${path}/{catalogId}` }],
-    cli: { args: ['catalogId'] },
+    cli: { args: ['catalogId'], example: `gantry metadata-catalogs update-${kind} warehouse ${example}` },
     deadlineMs: catalogDeadlineMs,
   } as const satisfies Definition
 }
@@ -116,8 +121,10 @@ function updateOf<K extends CatalogKind>(kind: K) {
 function checkOf<K extends CatalogKind>(kind: K) {
   const { path, summary, example, options } = catalogKinds[kind]
   return {
-    summary: `Try what a migration needs of ${summary}`,
-    description: 'Nothing is kept of it, and nothing is changed there.',
+    summary: `Check ${summary}, without saving it`,
+    description: isKeptOnly(kind)
+      ? 'Reports what this release cannot do with such a catalog, without connecting to it.'
+      : 'Nothing is saved, and the catalog is not changed.',
     input: strict<TProperties>({ ...options }) as unknown as TObject<OptionsOf<K>>,
     output: Check,
     errors: [],
@@ -145,19 +152,19 @@ const perKind = Object.fromEntries(
 export const metadataCatalogs = resource('metadata-catalogs', {
   ...perKind,
   kinds: {
-    summary: 'The kinds of catalog that exist',
+    summary: 'List the kinds of catalog',
     input: strict({}),
     output: list(
       strict({
-        kind: Type.String({ maxLength: 40, description: 'As in the paths' }),
-        description: Text('What it is'),
+        kind: Type.String({ maxLength: 40, description: 'Kind, as in the paths of the API' }),
+        description: Text('Description of the kind'),
       }),
     ),
     errors: [],
     http: [{ method: 'GET', path: '/api/v1/metadata/catalog-kinds' }],
   },
   list: {
-    summary: 'The catalogs',
+    summary: 'List catalogs',
     input: strict({ ...page }),
     output: list(Catalog),
     errors: [],
@@ -165,7 +172,7 @@ export const metadataCatalogs = resource('metadata-catalogs', {
     cli: { columns: ['catalogId', 'kind', 'properties'] },
   },
   get: {
-    summary: 'One catalog',
+    summary: 'Show a catalog',
     input: byId,
     output: Catalog,
     errors: ['NOT_FOUND'],
@@ -173,17 +180,18 @@ export const metadataCatalogs = resource('metadata-catalogs', {
     cli: { args: ['catalogId'] },
   },
   delete: {
-    summary: 'Forget a catalog; what is in it stays',
+    summary: 'Delete a catalog from Gantry (its contents stay)',
+    description: 'Refused while migrations use the catalog.',
     input: byId,
     output: Nothing,
-    errors: ['NOT_FOUND'],
+    errors: ['NOT_FOUND', 'IN_USE'],
     audit: { object: 'catalogId' },
     http: [{ method: 'DELETE', path: '/api/v1/metadata/catalogs/{catalogId}' }],
     cli: { args: ['catalogId'] },
   },
   'check-stored': {
-    summary: 'Try what a migration needs of a catalog',
-    description: 'Nothing is changed there.',
+    summary: 'Check a saved catalog',
+    description: 'The catalog is not changed.',
     input: byId,
     output: Check,
     errors: ['NOT_FOUND'],
@@ -197,7 +205,7 @@ export const metadataCatalogs = resource('metadata-catalogs', {
     deadlineMs: catalogDeadlineMs,
   },
   databases: {
-    summary: 'The databases of a catalog',
+    summary: 'List the databases of a catalog',
     input: strict({ catalogId, like, ...page }),
     output: list(strict({ name: Text('Name') })),
     ...question,
@@ -205,7 +213,7 @@ export const metadataCatalogs = resource('metadata-catalogs', {
     cli: { args: ['catalogId'] },
   },
   database: {
-    summary: 'One database of a catalog',
+    summary: 'Show a database of a catalog',
     input: strict({ catalogId, database }),
     output: Database,
     ...question,
@@ -213,7 +221,7 @@ export const metadataCatalogs = resource('metadata-catalogs', {
     cli: { args: ['catalogId', 'database'] },
   },
   tables: {
-    summary: 'The tables and views of a database',
+    summary: 'List the tables and views of a database',
     input: strict({ catalogId, database, like, ...page }),
     output: list(TableSummary),
     ...question,
@@ -221,7 +229,7 @@ export const metadataCatalogs = resource('metadata-catalogs', {
     cli: { args: ['catalogId', 'database'], columns: ['name', 'type', 'comment'] },
   },
   table: {
-    summary: 'One table or view',
+    summary: 'Show a table or view',
     input: strict({ catalogId, database, table }),
     output: Table,
     ...question,
@@ -231,7 +239,7 @@ export const metadataCatalogs = resource('metadata-catalogs', {
     cli: { args: ['catalogId', 'database', 'table'] },
   },
   partitions: {
-    summary: 'The partitions of a table',
+    summary: 'List the partitions of a table',
     input: strict({
       catalogId,
       database,
@@ -241,7 +249,7 @@ export const metadataCatalogs = resource('metadata-catalogs', {
       after: Type.Optional(
         Type.String({
           maxLength: maxTextLength,
-          description: 'Name of the last partition of the page before',
+          description: 'Name of the last partition of the previous page',
         }),
       ),
     }),
@@ -249,7 +257,7 @@ export const metadataCatalogs = resource('metadata-catalogs', {
       strict({
         name: Text('Name, such as year=2026/month=11'),
         location: Type.Optional(Type.String({ maxLength: maxPathLength, description: 'URI of its folder' })),
-        createdMs: Type.Optional(EpochMillis('When it was made, in milliseconds since 1970')),
+        createdMs: Type.Optional(EpochMillis('Creation time, in milliseconds since 1970')),
       }),
     ),
     ...question,
@@ -262,7 +270,7 @@ export const metadataCatalogs = resource('metadata-catalogs', {
     cli: { args: ['catalogId', 'database', 'table'], columns: ['name', 'location'] },
   },
   partition: {
-    summary: 'One partition of a table',
+    summary: 'Show a partition of a table',
     input: strict({
       catalogId,
       database,
@@ -282,5 +290,41 @@ export const metadataCatalogs = resource('metadata-catalogs', {
       },
     ],
     cli: { args: ['catalogId', 'database', 'table', 'partition'] },
+  },
+  indexes: {
+    summary: 'List the indexes of a table',
+    description: 'Only Hive before release 3 has indexes. For other catalogs, the list is empty.',
+    input: strict({ catalogId, database, table }),
+    output: list(TableIndex),
+    ...question,
+    http: [
+      {
+        method: 'GET',
+        path: '/api/v1/metadata/catalogs/{catalogId}/databases/{database}/tables/{table}/indexes',
+      },
+    ],
+    cli: { args: ['catalogId', 'database', 'table'], columns: ['name', 'columns', 'handler', 'indexTable'] },
+  },
+  conf: {
+    summary: 'Show configuration parameters of a metastore',
+    description:
+      'Shows one parameter, or those that are relevant for migrations. Only for Hive metastores. A parameter without a value is not set.',
+    input: strict({
+      catalogId,
+      parameter: Type.Optional(
+        Type.String({
+          ...form(
+            '^[A-Za-z][A-Za-z0-9._-]{0,254}$',
+            'a letter, then up to 254 letters, digits, dots, hyphens and underscores',
+          ),
+          description: 'Name of a parameter, such as hive.metastore.warehouse.dir',
+        }),
+      ),
+      like,
+    }),
+    output: list(Setting),
+    ...question,
+    http: [{ method: 'GET', path: '/api/v1/metadata/catalogs/{catalogId}/conf' }],
+    cli: { args: ['catalogId'], columns: ['name', 'value'] },
   },
 })

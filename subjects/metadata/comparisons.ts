@@ -9,39 +9,40 @@ import { migrationName } from './migrations.ts'
 
 /** What a comparison is for. */
 export const comparisonPurposes = {
-  plan: 'what the migration would do as things are, with what it knows and how it deals with conflicts',
-  verification: 'whether the target has all that the source has, down to columns and partitions',
+  plan: 'what the migration would do now, including how it would handle conflicts',
+  verification: 'whether the target matches the source, including columns and partitions',
 } as const
 export type ComparisonPurpose = keyof typeof comparisonPurposes
 const purposes = Object.keys(comparisonPurposes) as ComparisonPurpose[]
+export const defaultPurpose: ComparisonPurpose = 'verification'
 
 /** What was found out about an object; everything but SAME is a difference. */
 export const comparisonResults = {
-  SAME: 'The target has it as it should be',
-  TO_CREATE: 'The target has none; the migration would make it',
-  TO_CHANGE: 'The target has another; the migration would change it',
-  TO_DROP: 'It is gone at the source; the migration would drop it',
-  ONLY_AT_TARGET: 'It is at the target only, and the migration leaves it alone',
-  CONFLICT: 'Somebody else has made or changed it at the target; the migration would leave it alone',
-  WAITING: 'It waits for its files',
-  REFUSED: 'It cannot arrive as things are',
+  SAME: 'Equal at the target',
+  TO_CREATE: 'Missing at the target; the migration would create it',
+  TO_CHANGE: 'Different at the target; the migration would change it',
+  TO_DROP: 'Dropped at the source; the migration would drop it',
+  ONLY_AT_TARGET: 'Only at the target; the migration would not change it',
+  CONFLICT: 'Created or changed by another program at the target; the migration would not change it',
+  WAITING: 'Waiting for its files',
+  REFUSED: 'The target cannot accept it',
 } as const
 export type ComparisonResult = keyof typeof comparisonResults
 
 export const comparisonCounts = {
-  same: 'Objects that the target has as they should be',
-  toCreate: 'Objects that are not at the target',
-  toChange: 'Objects that are not the same at the target',
+  same: 'Objects that are equal at the target',
+  toCreate: 'Objects missing at the target',
+  toChange: 'Objects that differ at the target',
   toDrop: 'Objects that the migration would drop',
-  onlyAtTarget: 'Objects that are at the target only',
-  conflicts: 'Objects that somebody else has made or changed',
-  waiting: 'Objects that wait for their files',
-  refused: 'Objects that cannot arrive as things are',
-  partitionsSame: 'Partitions that the target has as they should be',
-  partitionsToAdd: 'Partitions that are not at the target',
-  partitionsToChange: 'Partitions that are not the same at the target',
-  partitionsToDrop: 'Partitions that are at the target only',
-  totalDifferences: 'Objects that are not as they should be: the rows of the reports of differences',
+  onlyAtTarget: 'Objects that exist only at the target',
+  conflicts: 'Objects created or changed by another program at the target',
+  waiting: 'Objects waiting for their files',
+  refused: 'Objects that the target cannot accept',
+  partitionsSame: 'Partitions that are equal at the target',
+  partitionsToAdd: 'Partitions missing at the target',
+  partitionsToChange: 'Partitions that differ at the target',
+  partitionsToDrop: 'Partitions that exist only at the target',
+  totalDifferences: 'Total number of differences: the rows of the difference reports',
 } as const
 export type ComparisonCount = keyof typeof comparisonCounts
 
@@ -53,11 +54,10 @@ export type ComparisonReport = keyof typeof comparisonReports
 export const comparisonReportNames = Object.keys(comparisonReports) as ComparisonReport[]
 
 const { migrationId: _name, migrationInternalId: _id, ...job } = jobFields('comparison')
-const purpose = Type.Enum(purposes, {
-  description: Object.entries(comparisonPurposes)
-    .map(([name, meaning]) => `${name}: ${meaning}`)
-    .join('; '),
-})
+const purposeHelp = Object.entries(comparisonPurposes)
+  .map(([name, meaning]) => `${name}: ${meaning}`)
+  .join('; ')
+const purpose = Type.Enum(purposes, { description: purposeHelp })
 
 export const MetadataComparison = model('MetadataComparison', {
   ...job,
@@ -74,10 +74,15 @@ const audit = { object: 'comparisonId' } as const
 /** Comparisons of both catalogs as a migration makes them, without writing anything: plans and verifications. */
 export const metadataComparisons = resource('metadata-comparisons', {
   create: {
-    summary: 'Compare both catalogs of a migration object by object, and write nothing',
+    summary: 'Compare both catalogs of a migration object by object, without changing anything',
     description:
-      'A plan before it is started, or a verification of what has arrived; whatever the state of the migration.',
-    input: strict({ migrationName, purpose: Type.Optional(purpose) }),
+      'A plan of what the migration would do, or a verification of the target. Allowed in any state of the migration.',
+    input: strict({
+      migrationName,
+      purpose: Type.Optional(
+        Type.Enum(purposes, { description: `${purposeHelp}; default: ${defaultPurpose}` }),
+      ),
+    }),
     output: MetadataComparison,
     errors: ['LIMIT_REACHED', 'NOT_FOUND'],
     audit: { object: 'migrationName' },
@@ -85,7 +90,7 @@ export const metadataComparisons = resource('metadata-comparisons', {
     cli: { args: ['migrationName'], example: 'gantry metadata-comparisons create lake --purpose plan' },
   },
   list: {
-    summary: 'All comparisons, the newest first',
+    summary: 'List comparisons, newest first',
     input: strict({ ...page, migrationName: Type.Optional(migrationName) }),
     output: list(MetadataComparison),
     errors: [],
@@ -93,7 +98,7 @@ export const metadataComparisons = resource('metadata-comparisons', {
     cli: { columns: ['id', 'migrationName', 'purpose', 'status', 'same', 'totalDifferences', 'createdAt'] },
   },
   get: {
-    summary: 'One comparison, with its figures so far',
+    summary: 'Show a comparison and its progress',
     input: byId,
     output: MetadataComparison,
     errors: jobErrors.byId,
@@ -101,7 +106,7 @@ export const metadataComparisons = resource('metadata-comparisons', {
     cli: { args: ['comparisonId'] },
   },
   cancel: {
-    summary: 'End a comparison that waits or is under way',
+    summary: 'Cancel a queued or running comparison',
     input: byId,
     output: MetadataComparison,
     errors: jobErrors.state,
@@ -111,7 +116,7 @@ export const metadataComparisons = resource('metadata-comparisons', {
     cli: { args: ['comparisonId'] },
   },
   delete: {
-    summary: 'Forget a comparison that has ended, and its reports',
+    summary: 'Delete a finished comparison and its reports',
     input: byId,
     output: Nothing,
     errors: jobErrors.state,
@@ -120,7 +125,7 @@ export const metadataComparisons = resource('metadata-comparisons', {
     cli: { args: ['comparisonId'] },
   },
   reports: {
-    summary: 'The reports of a comparison that has ended',
+    summary: 'List the reports of a finished comparison',
     input: byId,
     output: list(reportFile('MetadataComparisonReport', comparisonReportNames), comparisonReportNames.length),
     errors: jobErrors.byId,
@@ -128,14 +133,14 @@ export const metadataComparisons = resource('metadata-comparisons', {
     cli: { args: ['comparisonId'] },
   },
   report: {
-    summary: 'A report of a comparison',
+    summary: 'Download a report of a comparison',
     description:
-      'FULL has a line of JSON for each object, DIFFERENCES_JSON for each that is not as it should be, field by field, DIFFERENCES_CSV has those as a table, SUMMARY is the comparison itself; ALL is all of them in a tar archive.',
+      'FULL contains a line of JSON for each object, DIFFERENCES_JSON a line for each object that differs, field by field. DIFFERENCES_CSV is a table of the differences. SUMMARY is the comparison itself. ALL is a tar archive of all reports.',
     input: strict({
       comparisonId,
       reportId: Type.Optional(
         Type.Enum([...comparisonReportNames, allReports.name], {
-          description: 'Which report; default DIFFERENCES_CSV',
+          description: 'Report to download; default: DIFFERENCES_CSV',
         }),
       ),
       from,
@@ -156,7 +161,7 @@ export const metadataComparisons = resource('metadata-comparisons', {
 
 export const metadataComparisonEvents = events('metadata-comparisons', {
   finished: {
-    summary: 'A comparison of catalogs is complete, or was cancelled',
+    summary: 'A comparison of catalogs was completed or cancelled',
     payload: strict({
       comparisonId,
       migrationName,

@@ -1,28 +1,14 @@
 import { Type } from 'typebox'
 import { awsCredentialsOptions, awsCredentialsProviders, awsSecrets } from '../filesystems/aws-credentials.ts'
+import { kerberosOptions, servicePrincipal } from '../filesystems/kerberos.ts'
 import type { FilesystemSpec } from '../filesystems/kinds.ts'
 import { form, portPattern } from '../kit/forms.ts'
-import { GivenPath, Name, strict } from '../kit/schemas.ts'
+import { GivenPath, maxPathLength, Name, strict } from '../kit/schemas.ts'
+import { reachedThrough } from './catalog-agent.ts'
 import { glueLimits } from './glue-limits.ts'
-
-/** Where the data of a catalog's tables are: exactly one of these. Each kind has them beside its own. */
-const placeOfData = {
-  fileSystemId: Type.Optional(
-    Name('Name of the filesystem that holds the data: locations change with its root and the path mappings'),
-  ),
-  defaultFsOverride: Type.Optional(
-    Type.String({
-      maxLength: 1_000,
-      ...form(
-        '^[a-z][a-z0-9+.-]*://[^\\s?#]*$',
-        'a URI with a scheme, such as s3a://bucket or abfss://container@account.dfs.core.windows.net',
-      ),
-      description: 'What locations begin with, in place of a filesystem',
-    }),
-  ),
-}
-
-const onePlaceOfData = ['fileSystemId', 'defaultFsOverride']
+import { keptOnlyKinds } from './kept-only-kinds.ts'
+import { metastoreUrisForm } from './metastore-uris.ts'
+import { onePlaceOfData, placeOfData } from './place-of-data.ts'
 
 const glueLimit = (name: keyof typeof glueLimits) => {
   const { means, usual, min, max } = glueLimits[name]
@@ -30,7 +16,7 @@ const glueLimit = (name: keyof typeof glueLimits) => {
     Type.Integer({
       minimum: min,
       maximum: max,
-      description: `${means}; default ${usual}`,
+      description: `${means}; default: ${usual}`,
     }),
   )
 }
@@ -38,13 +24,13 @@ const glueLimit = (name: keyof typeof glueLimits) => {
 /** An address of HTTP, without a query. */
 const httpAddress = form(
   `^https?://[A-Za-z0-9.-]+(?::${portPattern})?(?:/[!-"$->@-~]*)?$`,
-  'an address such as https://catalog.example/api/catalog',
+  'a URL such as https://catalog.example/api/catalog',
 )
 
 /**
  * Kinds of catalogs that hold metadata, each with its options; routes, commands and forms come from them. `opensFilesystem`:
- * what it holds is in the filesystem of its `fileSystemId`, with which it is opened. What `secrets`, `sent` and `alternatives`
- * say is as in `filesystemKinds`.
+ * what it holds is in the filesystem of its `fileSystemId`, with which it is opened. `isKeptOnly`: nothing speaks to it. What
+ * `secrets`, `sent` and `alternatives` say is as in `filesystemKinds`.
  */
 export const catalogKinds = {
   hive: {
@@ -53,30 +39,42 @@ export const catalogKinds = {
     example: '--metastore-uris thrift://metastore.example:9083 --user hive',
     options: {
       ...placeOfData,
-      metastoreUris: Type.String({
-        maxLength: 1_000,
-        ...form(
-          `^(?:thrift://)[A-Za-z0-9.-]+(?::${portPattern})?/?(?:, *thrift://[A-Za-z0-9.-]+(?::${portPattern})?/?){0,9}$`,
-          'up to ten addresses, each thrift:// with a host and a port, with commas between them, such as thrift://metastore.example:9083',
-        ),
-        description:
-          'Addresses of the metastore, as hive.metastore.uris of hive-site.xml has them: of several that are the same, one that answers is asked',
-      }),
+      ...reachedThrough,
+      metastoreUris: Type.Optional(
+        Type.String({
+          maxLength: 1_000,
+          ...metastoreUrisForm,
+          description:
+            'Addresses of the metastore, as in hive.metastore.uris of hive-site.xml. With several addresses of the same metastore, Gantry uses one that answers. Alternative: configPath',
+        }),
+      ),
+      configPath: Type.Optional(
+        Type.String({
+          maxLength: maxPathLength,
+          ...form('^/.+$', 'an absolute path'),
+          description:
+            'Folder on the host where Gantry runs that contains hive-site.xml, and core-site.xml if needed: the folder in HIVE_CONF_DIR, /etc/hive/conf, or one listed in the setting hostCredentials. Provides metastoreUris, and metastorePrincipal, framed and ssl unless they are given',
+        }),
+      ),
       user: Type.Optional(
         Type.String({
           ...form('^[A-Za-z0-9._@-]{1,256}$', '1 to 256 letters, digits, dots, hyphens, underscores and @'),
-          description: 'User as whom all is asked; default hive',
+          description: 'User for all requests, if the metastore does not use Kerberos; default: hive',
         }),
+      ),
+      ...kerberosOptions('a metastore'),
+      metastorePrincipal: servicePrincipal(
+        'Kerberos principal of the metastore, as in hive.metastore.kerberos.principal, with _HOST for its host; default: hive/_HOST in the realm from krb5.conf. Requires kerberosPrincipal',
       ),
       framed: Type.Optional(
         Type.Boolean({
           description:
-            'Whether messages have their length before them (hive.metastore.thrift.framed.transport.enabled); default false',
+            'Whether to use the framed Thrift transport (hive.metastore.thrift.framed.transport.enabled); default: false',
         }),
       ),
       ssl: Type.Optional(
         Type.Boolean({
-          description: 'Whether the metastore speaks TLS (hive.metastore.use.SSL); default false',
+          description: 'Whether the metastore uses TLS (hive.metastore.use.SSL); default: false',
         }),
       ),
       caCertificate: Type.Optional(
@@ -84,13 +82,14 @@ export const catalogKinds = {
           minLength: 1,
           maxLength: 65_536,
           contentMediaType: 'application/x-pem-file',
-          description:
-            'Certificates (PEM) of the authorities of the metastore, in place of those that are trusted otherwise; needs ssl',
+          description: 'CA certificates (PEM) of the metastore, instead of the system’s; requires ssl',
         }),
       ),
     },
-    secrets: [],
-    alternatives: [onePlaceOfData],
+    secrets: ['kerberosKeytab'],
+    // Whoever has tickets made for a service of his own gets to know what is asked.
+    sent: { to: ['agent', 'metastoreUris', 'configPath', 'metastorePrincipal'], secrets: ['kerberosKeytab'] },
+    alternatives: [onePlaceOfData, ['metastoreUris', 'configPath']],
   },
   glue: {
     path: 'glue',
@@ -98,11 +97,12 @@ export const catalogKinds = {
     example: '--aws-region eu-west-1 --access-key AKIAEXAMPLE --secret-key bXlrZXk=',
     options: {
       ...placeOfData,
+      ...reachedThrough,
       awsRegion: Type.Optional(
         Type.String({
           maxLength: 40,
           ...form('^[a-z]{2}(?:-[a-z]+){1,3}-\\d{1,2}$', 'a region such as eu-west-1'),
-          description: 'Region of the catalog; default that of glueEndpoint, else us-east-1',
+          description: 'Region of the catalog; default: the region of glueEndpoint, otherwise us-east-1',
         }),
       ),
       glueEndpoint: Type.Optional(
@@ -111,23 +111,24 @@ export const catalogKinds = {
           maxLength: 300,
           ...form(
             `^(?:https?://)?[A-Za-z0-9.-]+(?::${portPattern})?/?$`,
-            'a host name, with a scheme and a port from 1 to 65535 if need be, such as https://glue.eu-west-1.amazonaws.com',
+            'a host name, optionally with a scheme and a port from 1 to 65535, such as https://glue.eu-west-1.amazonaws.com',
           ),
-          description: 'Endpoint of the service; default that of Amazon in the region',
+          description: 'Endpoint of the service; default: the AWS endpoint of the region',
         }),
       ),
       glueCatalogId: Type.Optional(
         Type.String({
           ...form(
             '^[A-Za-z0-9._:/-]{1,255}$',
-            'the number of an account, such as 123456789012, or the id of a catalog in it',
+            'an account id, such as 123456789012, or the id of a catalog in it',
           ),
-          description: 'Catalog; default that of the account of the credentials',
+          description:
+            'Id of the catalog; default: the catalog of the account that the credentials belong to',
         }),
       ),
       ...awsCredentialsOptions({
         providers: awsCredentialsProviders.filter((name) => name !== 'AnonymousAWSCredentialsProvider'),
-        from: 'accessKey and secretKey, with sessionToken if they are temporary; or the host of the service, where the setting hostCredentials allows it (docs/S3.md). Default: the first if accessKey is given',
+        from: 'accessKey and secretKey (with sessionToken if they are temporary), or the host of the service if the setting hostCredentials allows it (docs/S3.md). Default: accessKey and secretKey, if accessKey is given',
       }),
       glueMaxRetries: glueLimit('glueMaxRetries'),
       glueMaxConnections: glueLimit('glueMaxConnections'),
@@ -135,77 +136,79 @@ export const catalogKinds = {
       glueConnectionTimeout: glueLimit('glueConnectionTimeout'),
     },
     secrets: awsSecrets,
-    // What is signed with a key can be passed on by whoever gets it.
-    sent: { to: ['glueEndpoint'], secrets: awsSecrets },
+    // What is signed with a key can be passed on by whoever gets it; an agent gets all of it.
+    sent: { to: ['agent', 'glueEndpoint'], secrets: awsSecrets },
     alternatives: [onePlaceOfData],
   },
   filesystem: {
     path: 'filesystem',
-    summary: 'documents in a filesystem, one for each object',
+    summary: 'a catalog of JSON documents in a filesystem',
     example: '--file-system-id lake --root-folder /metadata',
     opensFilesystem: true,
     options: {
       ...placeOfData,
+      ...reachedThrough,
       fileSystemId: Name(
-        'Name of the filesystem that holds the documents, and the data where defaultFsOverride says nothing else',
+        'Name of the filesystem that contains the documents, and the data unless defaultFsOverride is set',
       ),
-      rootFolder: Type.Optional(GivenPath('Folder of the documents in it; default /')),
+      rootFolder: Type.Optional(GivenPath('Folder of the documents in the filesystem; default: /')),
     },
     secrets: [],
   },
   'iceberg-rest': {
     path: 'iceberg-rest',
-    summary: 'a catalog of Iceberg tables by the REST protocol',
+    summary: 'an Iceberg REST catalog',
     example:
       '--uri https://catalog.example/api/catalog --warehouse lake --client-id mover --client-secret top-secret',
     options: {
       ...placeOfData,
+      ...reachedThrough,
       uri: Type.String({
         maxLength: 1_000,
         ...httpAddress,
-        description: 'Address of the catalog, as the property uri of other clients: what stands before /v1',
+        description: 'URL of the catalog, without /v1, as in the property uri of other clients',
       }),
       warehouse: Type.Optional(
         Type.String({
-          ...form('^[!-~]{1,1000}$', '1 to 1,000 characters without blanks'),
-          description: 'Which of its warehouses, where the catalog has several',
+          ...form('^[!-~]{1,1000}$', '1 to 1,000 characters without spaces'),
+          description: 'Name of the warehouse, if the catalog has several',
         }),
       ),
       prefix: Type.Optional(
         Type.String({
-          ...form('^[!-~]{1,1000}$', '1 to 1,000 characters without blanks'),
-          description: 'What stands behind /v1 in paths, where the catalog does not say it itself',
+          ...form('^[!-~]{1,1000}$', '1 to 1,000 characters without spaces'),
+          description: 'Path prefix after /v1, if the catalog does not report it',
         }),
       ),
       token: Type.Optional(
         Type.String({
-          ...form('^[!-~]{1,16384}$', '1 to 16,384 characters without blanks'),
-          description: 'Bearer token. Or give clientId and clientSecret',
+          ...form('^[!-~]{1,16384}$', '1 to 16,384 characters without spaces'),
+          description: 'Bearer token; alternative: clientId and clientSecret',
         }),
       ),
       clientId: Type.Optional(
         Type.String({
-          ...form('^[!-~]{1,200}$', '1 to 200 characters without blanks'),
-          description: 'Id of the client that tokens are asked for (OAuth 2.0, client credentials)',
+          ...form('^[!-~]{1,200}$', '1 to 200 characters without spaces'),
+          description: 'Client id (OAuth 2.0 client credentials)',
         }),
       ),
       clientSecret: Type.Optional(
         Type.String({
-          ...form('^[!-~]{1,1024}$', '1 to 1,024 characters without blanks'),
-          description: 'Secret of the client',
+          ...form('^[!-~]{1,1024}$', '1 to 1,024 characters without spaces'),
+          description: 'Client secret',
         }),
       ),
       scope: Type.Optional(
         Type.String({
           ...form('^[!-~][ -~]{0,999}$', '1 to 1,000 characters'),
-          description: 'What tokens are asked for, such as PRINCIPAL_ROLE:ALL; default catalog',
+          description: 'OAuth 2.0 scope, such as PRINCIPAL_ROLE:ALL; default: catalog',
         }),
       ),
       oauth2ServerUri: Type.Optional(
         Type.String({
           maxLength: 1_000,
           ...httpAddress,
-          description: 'Address that gives tokens; default that of the catalog with /v1/oauth/tokens',
+          description: 'Token endpoint; default: the URL of the catalog with /v1/oauth/tokens',
         }),
       ),
       caCertificate: Type.Optional(
@@ -213,24 +216,28 @@ export const catalogKinds = {
           minLength: 1,
           maxLength: 65_536,
           contentMediaType: 'application/x-pem-file',
-          description:
-            'Certificates (PEM) of the authorities of the catalog, in place of those that are trusted otherwise',
+          description: 'CA certificates (PEM) of the catalog, instead of the system’s',
         }),
       ),
     },
     secrets: ['token', 'clientSecret'],
-    sent: { to: ['uri', 'oauth2ServerUri'], secrets: ['token', 'clientSecret'] },
+    sent: { to: ['agent', 'uri', 'oauth2ServerUri'], secrets: ['token', 'clientSecret'] },
     alternatives: [onePlaceOfData, ['token', 'clientSecret']],
   },
+  ...keptOnlyKinds,
 } as const
 
 export type CatalogKind = keyof typeof catalogKinds
+export type KeptOnlyKind = keyof typeof keptOnlyKinds
 
 export const catalogOptionSchemas = {
   hive: strict(catalogKinds.hive.options),
   filesystem: strict(catalogKinds.filesystem.options),
   'iceberg-rest': strict(catalogKinds['iceberg-rest'].options),
   glue: strict(catalogKinds.glue.options),
+  azure: strict(catalogKinds.azure.options),
+  databricks: strict(catalogKinds.databricks.options),
+  snowflake: strict(catalogKinds.snowflake.options),
 }
 
 export type CatalogOptions<K extends CatalogKind = CatalogKind> = {

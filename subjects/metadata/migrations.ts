@@ -33,30 +33,46 @@ export const defaultComparisonSeconds = 300
 /** The same where the source tells of them. */
 export const defaultHealingSeconds = 86_400
 
+/** Of what statistics are brought. */
+export const statisticsOf = ['all', 'tables', 'none'] as const
+export type StatisticsOf = (typeof statisticsOf)[number]
+
 const settings = {
   onConflict: Type.Optional(
     Type.Enum(['report', 'overwrite'], {
       description:
-        'What becomes of an object that somebody else has made or changed at the target: reported and left alone, or overwritten; default report',
+        'What to do with an object that another program created or changed at the target: report it without changing it, or overwrite it; default: report',
+    }),
+  ),
+  statistics: Type.Optional(
+    Type.Enum(statisticsOf, {
+      description:
+        'Which column statistics to migrate: all, those of tables but not of partitions, or none (query engines can recompute them); default: all',
+    }),
+  ),
+  privileges: Type.Optional(
+    Type.Boolean({
+      description:
+        'Migrate the privileges of databases, tables and columns. On objects that the migration created, those of the source replace those of the target; on other objects only if onConflict is overwrite. Default: false',
     }),
   ),
   comparisonPeriodSeconds: Type.Optional(
     Type.Integer({
       minimum: 1,
       maximum: 86_400,
-      description: `Seconds from one comparison of all objects to the next, where the source does not tell of its changes (default ${defaultComparisonSeconds}), or does (default ${defaultHealingSeconds}: it finds what others have changed at the target)`,
+      description: `Seconds between full comparisons. Default: ${defaultComparisonSeconds} if the source does not report changes; ${defaultHealingSeconds} if it does, to find changes that others made at the target`,
     }),
   ),
   maxDrops: Type.Optional(
     Count(
-      `Tables, views and databases that are dropped at the target without approval, as they are dropped at the source, in one comparison or within an hour; default ${defaultMaxDrops}`,
+      `Maximum number of tables, views and databases dropped at the target without approval, in one comparison or within one hour, after they were dropped at the source; default: ${defaultMaxDrops}`,
     ),
   ),
   maxDropPercent: Type.Optional(
     Type.Integer({
       minimum: 0,
       maximum: 100,
-      description: `The same as a share of all objects, where they are more than ${fewDrops}; default ${defaultMaxDropPercent}`,
+      description: `The same limit as a percentage of all objects, for more than ${fewDrops} drops; default: ${defaultMaxDropPercent}`,
     }),
   ),
 }
@@ -71,14 +87,14 @@ export type ObjectKind = (typeof objectKinds)[number]
 export const objectStates = ['arrived', 'failed', 'conflict', 'waiting', 'held'] as const
 
 const MetadataObject = model('MetadataObject', {
-  kind: Type.Enum(objectKinds, { description: 'What it is' }),
-  database: Text('Name of its database'),
-  name: Type.Optional(Text('Its name; a database has none beside')),
-  state: Type.Enum(objectStates, { description: 'What became of it' }),
-  failureClass: Type.Optional(Type.Enum(failureClassNames, { description: 'Kind of the reason' })),
-  message: Type.Optional(Text('Why it has not arrived')),
-  partitions: Type.Optional(Count('Partitions that have arrived')),
-  time: Timestamp('When that was found out'),
+  kind: Type.Enum(objectKinds, { description: 'Kind of the object' }),
+  database: Text('Name of the database'),
+  name: Type.Optional(Text('Name of the object; absent for a database')),
+  state: Type.Enum(objectStates, { description: 'State of the object' }),
+  failureClass: Type.Optional(Type.Enum(failureClassNames, { description: 'Class of the failure' })),
+  message: Type.Optional(Text('Why the object is not at the target')),
+  partitions: Type.Optional(Count('Partitions at the target')),
+  time: Timestamp('Time of this result'),
 })
 export type MetadataObject = Type.Static<typeof MetadataObject>
 
@@ -87,45 +103,49 @@ const counts = {
   tables: Count('Tables and views at the target'),
   partitions: Count('Partitions at the target'),
   functions: Count('Functions at the target'),
-  failed: Count('Objects that did not arrive'),
-  conflicts: Count('Objects that somebody else has made or changed at the target'),
-  waiting: Count('Objects that wait for their files'),
-  held: Count('Drops that wait for approval'),
+  failed: Count('Objects that could not be migrated'),
+  conflicts: Count('Objects created or changed by another program at the target'),
+  waiting: Count('Objects waiting for their files'),
+  held: Count('Drops waiting for approval'),
 }
 
 export const MetadataMigration = model('MetadataMigration', {
   migrationName,
-  internalId: Uuid('Another migration of the same name has another'),
+  internalId: Uuid('Unique id of the migration; a new migration with the same name has another one'),
   source: catalogId,
   target: catalogId,
   ruleNames: list(ruleName, maxRulesOfMigration),
-  once: Type.Boolean({ description: 'Whether it brings what is there, and follows no changes' }),
-  onConflict: Type.Enum(['report', 'overwrite'], { description: 'What becomes of conflicts' }),
-  maxDrops: Count('Drops without approval'),
-  maxDropPercent: Count('The same as a share of all objects'),
-  comparisonPeriodSeconds: Type.Optional(
-    Count('Seconds from one comparison to the next, where not as usual'),
+  once: Type.Boolean({ description: 'Whether the migration runs once, without following changes' }),
+  onConflict: Type.Enum(['report', 'overwrite'], { description: 'What to do with conflicts' }),
+  statistics: Type.Optional(
+    Type.Enum(statisticsOf, { description: 'Which column statistics are migrated; absent: all' }),
   ),
-  state: Type.Enum(metadataStates, { description: 'State' }),
+  privileges: Type.Optional(
+    Type.Boolean({ description: 'Whether privileges are migrated; absent: they are not' }),
+  ),
+  maxDrops: Count('Maximum number of drops without approval'),
+  maxDropPercent: Count('The same limit as a percentage of all objects'),
+  comparisonPeriodSeconds: Type.Optional(Count('Seconds between full comparisons; absent: the default')),
+  state: Type.Enum(metadataStates, { description: 'State of the migration' }),
   phase: Type.Optional(
     Type.Enum(phases, {
-      description: 'Of one that runs: comparing all that is there, or following changes',
+      description: 'Phase of a running migration: comparing all objects, or following changes',
     }),
   ),
-  reason: Type.Optional(Text('Why it does not get on, or has failed')),
+  reason: Type.Optional(Text('Why the migration makes no progress, or has failed')),
   changeDetection: Type.Optional(
     Type.Enum(['events', 'comparison'], {
       description:
-        'How changes become known: the catalog tells of them, or everything is compared from time to time',
+        'How changes are detected: by events of the catalog, or by comparing everything at intervals',
     }),
   ),
-  changeDetectionReason: Type.Optional(Text('Why')),
-  lagSeconds: Type.Optional(Count('Seconds since the first change that is not at the target')),
-  lagEvents: Type.Optional(Count('Events of the source that were not looked at')),
-  created: Timestamp('When it was made'),
-  started: Type.Optional(Timestamp('When it was started last')),
-  compared: Type.Optional(Timestamp('When everything was compared last')),
-  completed: Type.Optional(Timestamp('When it had nothing left to do')),
+  changeDetectionReason: Type.Optional(Text('Why changes are detected in this way')),
+  lagSeconds: Type.Optional(Count('Age of the oldest change that is not at the target yet, in seconds')),
+  lagEvents: Type.Optional(Count('Events of the source that were not processed yet')),
+  created: Timestamp('Creation time'),
+  started: Type.Optional(Timestamp('Time of the last start')),
+  compared: Type.Optional(Timestamp('Time of the last full comparison')),
+  completed: Type.Optional(Timestamp('Completion time')),
   ...counts,
 })
 export type MetadataMigration = Type.Static<typeof MetadataMigration>
@@ -135,8 +155,8 @@ const Outcomes = list(
   model('MetadataCommandOutcome', {
     migrationName,
     done: Type.Boolean({ description: 'Whether the command was carried out' }),
-    state: Type.Enum(metadataStates, { description: 'State then' }),
-    reason: Type.Optional(Text('Why it was not')),
+    state: Type.Enum(metadataStates, { description: 'State after the command' }),
+    reason: Type.Optional(Text('Why the command was not carried out')),
   }),
 )
 
@@ -168,12 +188,18 @@ function commandToAll<V extends string>(verb: V, summary: string) {
   } as const
 }
 
+const once = Type.Optional(
+  Type.Boolean({
+    description: 'Whether the migration runs once, without following changes; default: as before',
+  }),
+)
+
 /** Migrations of metadata: databases, tables and what belongs to them, from one catalog to another. */
 export const metadataMigrations = resource('metadata-migrations', {
   create: {
-    summary: 'Make a migration of the databases and tables that rules match, from one catalog to another',
+    summary: 'Create a metadata migration of the databases and tables that match rules',
     description:
-      'It follows changes of the source unless it is for once. It never touches files; those of its tables are for a migration of files.',
+      'The migration follows changes of the source unless once is set. It never changes files: migrate the files of the tables with a file migration.',
     input: strict({
       migrationName,
       source: catalogId,
@@ -181,16 +207,16 @@ export const metadataMigrations = resource('metadata-migrations', {
       ruleNames: Type.Array(ruleName, {
         minItems: 1,
         maxItems: maxRulesOfMigration,
-        description: 'What it is about: all that one of them matches',
+        description: 'Rules; everything that matches one of them is migrated',
       }),
       once: Type.Optional(
-        Type.Boolean({ description: 'Bring what is there, and follow no changes; default false' }),
+        Type.Boolean({ description: 'Run once, without following changes; default: false' }),
       ),
-      autoStart: Type.Optional(Type.Boolean({ description: 'Start it at once; default false' })),
+      autoStart: Type.Optional(Type.Boolean({ description: 'Start the migration now; default: false' })),
       ...settings,
     }),
     output: MetadataMigration,
-    errors: ['ALREADY_EXISTS', 'LIMIT_REACHED', 'NOT_FOUND'],
+    errors: ['ALREADY_EXISTS', 'LIMIT_REACHED', 'NOT_FOUND', 'UNSUPPORTED'],
     audit: { object: 'migrationName' },
     http: [{ method: 'POST', path: '/api/v1/metadata/migrations', status: 201 }],
     cli: {
@@ -200,12 +226,16 @@ export const metadataMigrations = resource('metadata-migrations', {
     },
   },
   update: {
-    summary: 'Change what a migration is about, or how it deals with conflicts and drops',
-    description: 'What is not given stays. One that runs compares everything again.',
+    summary: 'Change the rules or settings of a metadata migration',
+    description: 'Omitted settings keep their values. A running migration compares everything again.',
     input: strict({
       migrationName,
       ruleNames: Type.Optional(
-        Type.Array(ruleName, { minItems: 1, maxItems: maxRulesOfMigration, description: 'Rules' }),
+        Type.Array(ruleName, {
+          minItems: 1,
+          maxItems: maxRulesOfMigration,
+          description: 'Rules; they replace the current ones',
+        }),
       ),
       ...settings,
     }),
@@ -213,10 +243,13 @@ export const metadataMigrations = resource('metadata-migrations', {
     errors: ['NOT_FOUND'],
     audit: { object: 'migrationName' },
     http: [{ method: 'PATCH', path: '/api/v1/metadata/migrations/{migrationName}' }],
-    cli: { args: ['migrationName'] },
+    cli: {
+      args: ['migrationName'],
+      example: 'gantry metadata-migrations update lake --rule-names sales',
+    },
   },
   list: {
-    summary: 'The migrations of metadata',
+    summary: 'List metadata migrations',
     input: strict({ ...page }),
     output: list(MetadataMigration),
     errors: [],
@@ -226,7 +259,7 @@ export const metadataMigrations = resource('metadata-migrations', {
     },
   },
   get: {
-    summary: 'One migration of metadata, with its figures',
+    summary: 'Show a metadata migration and its progress',
     input: byName,
     output: MetadataMigration,
     errors: ['NOT_FOUND'],
@@ -234,13 +267,13 @@ export const metadataMigrations = resource('metadata-migrations', {
     cli: { args: ['migrationName'] },
   },
   objects: {
-    summary: 'What became of each database, table, view and function',
+    summary: 'List the databases, tables, views and functions of a metadata migration, with their states',
     input: strict({
       migrationName,
-      state: Type.Optional(Type.Enum(objectStates, { description: 'Only those in this state' })),
+      state: Type.Optional(Type.Enum(objectStates, { description: 'Only objects in this state' })),
       limit: page.limit,
       after: Type.Optional(
-        Text('Last object of the page before: its kind, database and name with a / between them'),
+        Text('Last object of the previous page: its kind, database and name, separated by /'),
       ),
     }),
     output: list(MetadataObject),
@@ -255,46 +288,54 @@ export const metadataMigrations = resource('metadata-migrations', {
   start: {
     ...commandOf(
       'start',
-      'Start a migration',
-      'All that its rules match is compared first; what the target has already stays.',
+      'Start a metadata migration',
+      'Everything that matches the rules is compared first. Existing objects at the target stay.',
     ),
-    input: strict({
-      migrationName,
-      once: Type.Optional(
-        Type.Boolean({
-          description: 'Whether it brings what is there, and follows no changes; default as before',
-        }),
-      ),
-    }),
+    input: strict({ migrationName, once }),
   },
-  pause: commandOf('pause', 'Pause a migration', 'It keeps its place; resume goes on from there.'),
-  resume: commandOf('resume', 'Go on with a paused migration', 'From where it was.'),
-  stop: commandOf('stop', 'Stop a migration', 'A later start compares everything again.'),
+  pause: commandOf(
+    'pause',
+    'Pause a metadata migration',
+    'The migration keeps its position; resume continues from there.',
+  ),
+  resume: commandOf(
+    'resume',
+    'Resume a paused metadata migration',
+    'The migration continues from its position.',
+  ),
+  stop: commandOf('stop', 'Stop a metadata migration', 'A later start compares everything again.'),
   reset: {
     ...commandOf(
       'reset',
-      'Forget what a migration has done; what it brought stays',
-      'It is CREATED then, and what it meets at the target is compared as if it had never been there.',
+      'Reset a metadata migration to start over (objects at the target stay)',
+      'The state becomes CREATED. After the next start, objects at the target are compared as if the migration had never run.',
     ),
     input: strict({
       migrationName,
-      forceStop: Type.Optional(Type.Boolean({ description: 'Stop it first if it runs; default false' })),
+      forceStop: Type.Optional(
+        Type.Boolean({ description: 'Stop the migration first if it is running; default: false' }),
+      ),
     }),
   },
   'approve-drops': commandOf(
     'approve-drops',
-    'Approve of the drops at the target that wait for it',
-    'Those that are held now; they happen with the next comparison, which begins at once.',
+    'Approve the pending drops at the target',
+    'Approves the drops that are held now. They are carried out by the next comparison, which starts immediately.',
   ),
-  'start-all': commandToAll('start', 'Start all migrations that can be started'),
-  'pause-all': commandToAll('pause', 'Pause all migrations that run'),
-  'resume-all': commandToAll('resume', 'Go on with all paused migrations'),
-  'stop-all': commandToAll('stop', 'Stop all migrations that run or are paused'),
+  'start-all': {
+    ...commandToAll('start', 'Start all metadata migrations that can be started'),
+    input: strict({ once }),
+  },
+  'pause-all': commandToAll('pause', 'Pause all running metadata migrations'),
+  'resume-all': commandToAll('resume', 'Resume all paused metadata migrations'),
+  'stop-all': commandToAll('stop', 'Stop all running and paused metadata migrations'),
   delete: {
-    summary: 'Forget a migration that is not running; what it brought stays',
+    summary: 'Delete a metadata migration that is not running (objects at the target stay)',
     input: strict({
       migrationName,
-      forceStop: Type.Optional(Type.Boolean({ description: 'Stop it first if it runs; default false' })),
+      forceStop: Type.Optional(
+        Type.Boolean({ description: 'Stop the migration first if it is running; default: false' }),
+      ),
     }),
     output: Nothing,
     ...command,
@@ -305,21 +346,21 @@ export const metadataMigrations = resource('metadata-migrations', {
 
 const fact = {
   migrationName,
-  internalId: Uuid('Another migration of the same name has another'),
+  internalId: Uuid('Unique id of the migration; a new migration with the same name has another one'),
   state: Type.Enum(metadataStates),
 }
-const change = { ...fact, previous: Type.Enum(metadataStates, { description: 'State before' }) }
+const change = { ...fact, previous: Type.Enum(metadataStates, { description: 'Previous state' }) }
 
 export const metadataMigrationEvents = events('metadata-migrations', {
-  created: { summary: 'A migration of metadata was defined', payload: strict(fact) },
-  updated: { summary: 'What a migration of metadata is about was changed', payload: strict(fact) },
+  created: { summary: 'A metadata migration was created', payload: strict(fact) },
+  updated: { summary: 'The rules or settings of a metadata migration were changed', payload: strict(fact) },
   changed: {
-    summary: 'A migration of metadata was started, paused, stopped or reset, is completed or has failed',
-    payload: strict({ ...change, reason: Type.Optional(Text('Why it has failed')) }),
+    summary: 'A metadata migration was started, paused, stopped or reset, or it completed or failed',
+    payload: strict({ ...change, reason: Type.Optional(Text('Why the migration failed')) }),
   },
   compared: {
-    summary: 'A migration of metadata has compared all that its rules match',
+    summary: 'A metadata migration completed a full comparison',
     payload: strict({ ...fact, ...counts }),
   },
-  deleted: { summary: 'A migration of metadata was forgotten', payload: strict(fact) },
+  deleted: { summary: 'A metadata migration was deleted', payload: strict(fact) },
 })

@@ -12,14 +12,14 @@ const Pattern = (what: string) =>
     maxLength: maxTextLength,
     ...form(
       '^[^./\\\\\\s][^./\\\\\\n]*$',
-      'names with * for any text and | between alternatives, such as sales*|returns',
+      'a name pattern: * matches any text, | separates alternatives, such as sales*|returns',
     ),
-    description: `${what}: * stands for any text, | stands between alternatives; upper and lower case are the same`,
+    description: `${what}: * matches any text, | separates alternatives; not case-sensitive`,
   })
 
 const fields = {
-  databasePattern: Pattern('Databases'),
-  tablePattern: Pattern('Tables and views of them'),
+  databasePattern: Pattern('Pattern of database names'),
+  tablePattern: Pattern('Pattern of table and view names'),
 }
 
 export const MetadataRule = model('MetadataRule', { ruleName, ...fields })
@@ -28,7 +28,7 @@ export type MetadataRule = Type.Static<typeof MetadataRule>
 /** Which databases and tables a migration of metadata is about. */
 export const metadataRules = resource('metadata-rules', {
   create: {
-    summary: 'Add a rule that says which tables a migration is about',
+    summary: 'Create a rule that selects the databases and tables of a metadata migration',
     input: strict({ ruleName, ...fields }),
     output: MetadataRule,
     errors: ['ALREADY_EXISTS', 'LIMIT_REACHED'],
@@ -40,8 +40,9 @@ export const metadataRules = resource('metadata-rules', {
     },
   },
   update: {
-    summary: 'Change a rule; migrations that run with it compare everything again',
-    description: 'What is not given stays.',
+    summary: 'Change a metadata rule',
+    description:
+      'Omitted fields keep their values. Running migrations that use the rule compare everything again.',
     input: strict({
       ruleName,
       databasePattern: Type.Optional(fields.databasePattern),
@@ -51,10 +52,13 @@ export const metadataRules = resource('metadata-rules', {
     errors: ['NOT_FOUND'],
     audit: { object: 'ruleName' },
     http: [{ method: 'PATCH', path: '/api/v1/metadata/rules/{ruleName}' }],
-    cli: { args: ['ruleName'] },
+    cli: {
+      args: ['ruleName'],
+      example: "gantry metadata-rules update sales --table-pattern 'orders*'",
+    },
   },
   list: {
-    summary: 'The rules',
+    summary: 'List metadata rules',
     input: strict({ ...page }),
     output: list(MetadataRule),
     errors: [],
@@ -62,7 +66,7 @@ export const metadataRules = resource('metadata-rules', {
     cli: { columns: ['ruleName', 'databasePattern', 'tablePattern'] },
   },
   get: {
-    summary: 'One rule',
+    summary: 'Show a metadata rule',
     input: byName,
     output: MetadataRule,
     errors: ['NOT_FOUND'],
@@ -70,7 +74,7 @@ export const metadataRules = resource('metadata-rules', {
     cli: { args: ['ruleName'] },
   },
   delete: {
-    summary: 'Delete a rule that no migration has',
+    summary: 'Delete a metadata rule that no migration uses',
     input: byName,
     output: Nothing,
     errors: ['IN_USE', 'NOT_FOUND'],
@@ -79,12 +83,12 @@ export const metadataRules = resource('metadata-rules', {
     cli: { args: ['ruleName'] },
   },
   test: {
-    summary: 'Which rules a table matches',
+    summary: 'Show which metadata rules match a table',
     input: strict({
       table: Type.String({
         minLength: 3,
         maxLength: 600,
-        ...form('^[^.]+\\.[^.]+$', 'a database and a table with a dot between them, such as sales.orders'),
+        ...form('^[^.]+\\.[^.]+$', 'a database and a table, separated by a dot, such as sales.orders'),
         description: 'Database and table, such as sales.orders',
       }),
     }),

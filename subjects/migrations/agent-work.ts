@@ -14,6 +14,13 @@ export const agentProtocol = 2
 /** How long the platform keeps an agent's question what there is to do when nothing changes. It is the agent's heartbeat. */
 export const attendMs = 5_000
 
+/**
+ * Agents of one key at once, for hosts that are started from one image. Each has its part of every limit and a place in the
+ * list, so a key that brought names without end would leave nothing to others.
+ */
+export const maxAgentsOfKey = 100
+export const tooManyOfKey = `${maxAgentsOfKey} agents with this key are connected, which is the limit: create a separate key for each host`
+
 /** Work items that an agent has at once, those included that it waits to see the end of. */
 const maxCounted = 10_000
 /** Items that were done before the one that made them, with some room for those of several workers. */

@@ -19,9 +19,13 @@ export const movers = ['ALL', 'SERVER', 'AGENTS'] as const
 export type Movers = (typeof movers)[number]
 
 /** The field of a migration, and of what holds for all that do not say. */
-export const movedBy = Type.Enum(movers, {
-  description:
-    'Who moves its files: ALL (the server together with the agents that can reach both stores), SERVER or AGENTS alone; a live migration is the server’s',
+const moversHelp =
+  'What moves the files: ALL (the server and every agent that reaches both stores), SERVER or AGENTS. The server moves live migrations'
+export const movedBy = Type.Enum(movers, { description: moversHelp })
+
+/** The field of a new migration. */
+export const movedByOrSetting = Type.Enum(movers, {
+  description: `${moversHelp}; default: the setting of "agents put-settings", which is ALL at first`,
 })
 
 /** More folders than anybody lists by hand. */
@@ -37,32 +41,35 @@ export const agentStatuses = ['CONNECTED', 'DISCONNECTED', 'NOT_VALID'] as const
 /** What an agent is and does, as it says itself. */
 export const AgentReport = {
   name: Name('Name of the agent'),
-  host: Type.String({ maxLength: 255, description: 'Name of its host' }),
-  version: Type.String({ maxLength: 40, description: 'Its release' }),
+  host: Type.String({ maxLength: 255, description: 'Name of the host' }),
+  version: Type.String({ maxLength: 40, description: 'Release of the agent' }),
   shares: Shares,
-  threads: Type.Integer({ minimum: 1, maximum: 1_024, description: 'Its worker threads' }),
+  threads: Type.Integer({ minimum: 1, maximum: 1_024, description: 'Number of worker threads' }),
   limitBytesPerSecond: Type.Optional(
-    Count('The limit that it was started with; none without. See also `bandwidth` of it'),
+    Count('Bandwidth limit that the agent was started with; absent: no limit. See also `bandwidth`'),
   ),
 }
 
 export const Agent = model('Agent', {
   ...AgentReport,
-  keyId: Type.String({ maxLength: 40, description: 'Key that it connects with; revoke it to shut it out' }),
-  healthy: Type.Boolean({ description: 'Whether it is there and can work' }),
+  keyId: Type.String({
+    maxLength: 40,
+    description: 'Key that the agent connects with; revoke it to block the agent',
+  }),
+  healthy: Type.Boolean({ description: 'Whether the agent is connected and can work' }),
   health: strict({
     status: Type.Enum(agentStatuses),
-    lastStatusUpdateTime: Count('When it was heard of last, in milliseconds since 1970'),
-    lastHealthMessage: Text('What is wrong, and what to do'),
+    lastStatusUpdateTime: Count('Time of the last message from the agent, in milliseconds since 1970'),
+    lastHealthMessage: Text('Cause of the problem, and how to fix it'),
   }),
-  connected: Timestamp('When it came'),
-  migrations: list(Name('Migration that it works on')),
-  itemsInHand: Count('Pieces of work that it has at the moment'),
-  bytesPerSecond: Count('What it moves, by the last ten seconds or more; what is under way included'),
-  filesPerSecond: Count('What it moves, by the last ten seconds or more'),
-  transferredBytes: Count('What it has moved since it came'),
-  transferredFiles: Count('What it has moved since it came'),
-  transferFailures: Count('Paths that it has given up since it came'),
+  connected: Timestamp('Time of the connection'),
+  migrations: list(Name('Migration that the agent works on')),
+  itemsInHand: Count('Work items that the agent currently holds'),
+  bytesPerSecond: Count('Bytes per second, averaged over at least ten seconds; includes files being copied'),
+  filesPerSecond: Count('Files per second, averaged over at least ten seconds'),
+  transferredBytes: Count('Bytes transferred since the agent connected'),
+  transferredFiles: Count('Files transferred since the agent connected'),
+  transferFailures: Count('Paths that failed since the agent connected'),
 })
 export type Agent = Static<typeof Agent>
 
@@ -73,7 +80,7 @@ const name = Name('Name of the agent')
 /** Programs that move files on other hosts. */
 export const agents = resource('agents', {
   list: {
-    summary: 'The transfer agents',
+    summary: 'List transfer agents',
     input: strict(page),
     output: list(Agent),
     errors: [],
@@ -83,7 +90,7 @@ export const agents = resource('agents', {
     },
   },
   get: {
-    summary: 'One transfer agent',
+    summary: 'Show a transfer agent',
     input: strict({ name }),
     output: Agent,
     errors: ['NOT_FOUND'],
@@ -91,9 +98,9 @@ export const agents = resource('agents', {
     cli: { args: ['name'], example: 'gantry agents get host-7' },
   },
   remove: {
-    summary: 'End a transfer agent, and forget it',
+    summary: 'Stop and remove a transfer agent',
     description:
-      'What it has in hand is finished first. Its key stays: revoke that too if the agent is not to come back.',
+      'Work in progress is finished first. The key of the agent stays valid: revoke it too, so that the agent cannot reconnect.',
     input: strict({ name }),
     output: Nothing,
     errors: ['NOT_FOUND'],
@@ -102,15 +109,15 @@ export const agents = resource('agents', {
     cli: { args: ['name'], example: 'gantry agents remove host-7' },
   },
   'get-settings': {
-    summary: 'Who moves the files of migrations that do not say it themselves',
+    summary: 'Show the default for movedBy (server or agents)',
     input: strict({}),
     output: AgentSettings,
     errors: [],
     http: [{ method: 'GET', path: '/api/v1/admin/agents/settings' }],
   },
   'put-settings': {
-    summary: 'Say who moves the files of migrations that do not say it themselves',
-    description: 'It holds for a migration from its next start on.',
+    summary: 'Set the default for movedBy (server or agents)',
+    description: 'Applies to migrations without a movedBy of their own, from their next start.',
     input: strict({ movedBy }),
     output: AgentSettings,
     errors: [],
@@ -123,11 +130,11 @@ export const agents = resource('agents', {
 /** What about agents is a matter of keys. */
 export const agentKeys = resource('agents', {
   register: {
-    summary: 'Make the key of a transfer agent; its token is in this reply and never again',
+    summary: 'Create the key of a transfer agent (the token is shown only once)',
     description:
-      'It opens the platform’s own account, with no more than moving files needs: it reaches no other capability. For administrators.',
+      'The key gives access to the platform’s own account, but only with the permissions needed to transfer files. Requires an administrator.',
     input: strict({
-      name: Name('Name of the key, and of the agent if that says no other, such as its host'),
+      name: Name('Name of the key, such as the host name; also the default name of the agent'),
       notes: Type.Optional(Text('Free text')),
       expiresInDays: ExpiresInDays,
     }),

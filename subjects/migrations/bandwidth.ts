@@ -28,8 +28,8 @@ const Limit = (description: string, number = 'a whole number of at least 1') =>
   )
 
 const limits = {
-  limitBytesPerSecond: Limit('Bytes a second; -1 for no limit'),
-  limitRequestsPerSecond: Limit('Files, links, folders and parts of large files a second; -1 for no limit'),
+  limitBytesPerSecond: Limit('Bytes per second; -1 for no limit'),
+  limitRequestsPerSecond: Limit('Files, links, folders and parts of large files per second; -1 for no limit'),
 }
 
 export const weekdays = ['MON', 'TUE', 'WED', 'THU', 'FRI', 'SAT', 'SUN'] as const
@@ -41,11 +41,11 @@ const Window = strict({
   days: Type.Optional(list(Type.Enum(weekdays), weekdays.length)),
   from: Type.String({
     ...form(`^${timeOfDay}$`, 'a time of day from 00:00 to 23:59, such as 08:30'),
-    description: 'Begin, in hours and minutes',
+    description: 'Start, in hours and minutes',
   }),
   to: Type.String({
     ...form(`^(?:${timeOfDay}|24:00)$`, 'a time of day from 00:00 to 24:00, such as 17:30'),
-    description: 'End; one that is not after the begin is on the next day',
+    description: 'End, in hours and minutes; if not after the start, it is on the next day',
   }),
   limitBytesPerSecond: Type.Optional(limits.limitBytesPerSecond),
   limitRequestsPerSecond: Type.Optional(limits.limitRequestsPerSecond),
@@ -56,24 +56,24 @@ export type BandwidthWindow = Static<typeof Window>
 const maxWindows = 100
 
 const Schedule = model('BandwidthSchedule', {
-  timeZone: TimeZone('Time zone that the windows are in, such as Europe/Berlin or UTC'),
+  timeZone: TimeZone('Time zone of the windows, such as Europe/Berlin or UTC'),
   windows: list(Window, maxWindows),
 })
 export type BandwidthSchedule = Static<typeof Schedule>
 
 const BandwidthPolicy = model('BandwidthPolicy', {
-  id: Type.String({ maxLength: 150, description: 'The scope, and what of it' }),
-  description: Text('What it holds for, in words'),
+  id: Type.String({ maxLength: 150, description: 'Scope and name' }),
+  description: Text('What the limit applies to, in words'),
   scope: Type.Enum(bandwidthScopes),
-  name: Type.Optional(Name('The migration, target or transfer agent')),
+  name: Type.Optional(Name('Name of the migration, target or transfer agent')),
   ...limits,
   schedule: Type.Optional(Schedule),
   now: strict(limits),
 })
 export type BandwidthPolicy = Static<typeof BandwidthPolicy>
 
-const scope = Type.Enum(bandwidthScopes, { description: 'What the limit holds for' })
-const name = Type.Optional(Name('The migration, target or transfer agent; none for the global limit'))
+const scope = Type.Enum(bandwidthScopes, { description: 'What the limit applies to' })
+const name = Type.Optional(Name('Name of the migration, target or transfer agent; omit for the global limit'))
 const place = { scope, name }
 
 /** There is one global limit, without a name. */
@@ -93,7 +93,7 @@ const audit = { object: 'id' } as const
 /** Limits on what is moved. The narrowest of those that hold for a migration, and for who moves it, counts; a change holds at once. */
 export const bandwidth = resource('bandwidth', {
   list: {
-    summary: 'The limits on bandwidth and requests',
+    summary: 'List the limits on bandwidth and requests',
     input: strict({}),
     output: list(BandwidthPolicy),
     errors: [],
@@ -101,7 +101,7 @@ export const bandwidth = resource('bandwidth', {
     cli: { columns: ['id', 'limitBytesPerSecond', 'limitRequestsPerSecond', 'now'] },
   },
   get: {
-    summary: 'One limit; -1 stands for none',
+    summary: 'Show a limit (-1: no limit)',
     input: strict(place),
     output: BandwidthPolicy,
     errors: [],
@@ -109,19 +109,19 @@ export const bandwidth = resource('bandwidth', {
     cli: { args: ['scope', 'name'], example: 'gantry bandwidth get global' },
   },
   set: {
-    summary: 'Limit what is moved in a second: at all, for a migration, to a target, or by a transfer agent',
+    summary: 'Limit bandwidth or requests globally, for a migration, to a target or of a transfer agent',
     description:
-      'What is not given stays. A schedule limits by the time of day: the first window that holds counts, and outside of all of them, or where it says nothing, the plain limit. An empty list of windows takes the schedule away.',
+      'Omitted values stay unchanged. A schedule sets limits by time of day: the first matching window applies. Outside all windows, or if the window does not set a value, the plain limit applies. An empty list of windows removes the schedule.',
     input: strict({
       ...place,
       limit: Type.Optional(
         Limit(
-          'Amount a second, in units; -1 for no limit',
-          'a whole number of at least 1, with its unit given apart (limit 10, unit MiB)',
+          'Amount per second, in units; -1 for no limit',
+          'a whole number of at least 1, with a separate unit (limit 10, unit MiB)',
         ),
       ),
       unit: Type.Optional(
-        Type.Enum(Object.keys(bandwidthUnits), { description: 'Unit of the limit, which a limit needs' }),
+        Type.Enum(Object.keys(bandwidthUnits), { description: 'Unit of the limit; required with limit' }),
       ),
       requests: Type.Optional(limits.limitRequestsPerSecond),
       schedule: Type.Optional(Schedule),

@@ -21,12 +21,12 @@ const cleanupId = Uuid('Id of the cleanup')
 
 const configuration = {
   dryRun: Type.Optional(
-    Type.Boolean({ description: 'Tell what would be removed, and remove nothing; default false' }),
+    Type.Boolean({ description: 'Report what would be removed, without removing anything; default: false' }),
   ),
   onlyIfAll: Type.Optional(
     Type.Boolean({
       description:
-        'Compare everything first, and remove nothing unless all but what is excluded could be removed; default false',
+        'Compare everything first, and remove nothing unless all paths that are not excluded can be removed; default: false',
     }),
   ),
 }
@@ -37,7 +37,7 @@ export const Cleanup = model('SourceCleanup', {
   ...jobFields('cleanup'),
   dryRun: Type.Boolean(),
   onlyIfAll: Type.Boolean(),
-  after: Type.Optional(Timestamp('When the migration was completed, for which it began by itself')),
+  after: Type.Optional(Timestamp('Completion time of the migration that started this cleanup')),
   ...counts,
 })
 export type Cleanup = Static<typeof Cleanup>
@@ -46,13 +46,13 @@ export type Cleanup = Static<typeof Cleanup>
 const MigrationReportFile = model('SourceCleanupReportFileMetadata', {
   descriptor: strict({
     name: Text('`reportName` of the download'),
-    type: Type.Enum(['PARTIAL', 'FULL'], { description: 'Whether all paths are in it' }),
+    type: Type.Enum(['PARTIAL', 'FULL'], { description: 'Whether the report contains all paths (FULL)' }),
     mimeType: Text('Media type'),
   }),
   size: Count('Bytes'),
   migrationId: internalId,
   migrationName: migrationId,
-  migrationExists: Type.Boolean({ description: 'Whether it is still there' }),
+  migrationExists: Type.Boolean({ description: 'Whether the migration still exists' }),
   checksum: Count('CRC-32'),
 })
 
@@ -63,19 +63,23 @@ const path = '/api/v1/cleanups'
 
 export const cleanups = resource('cleanups', {
   create: {
-    summary: 'Remove at the source what a completed migration has brought to the target',
+    summary: 'Remove files from the source that a completed migration has copied',
     description:
-      'Each file is compared with the target byte by byte right before it is removed; what differs, is missing there, is excluded or changes meanwhile stays and is in the reports. Folders that are empty then go too, the folder of the migration does not. Only for one-time migrations, and not while another migration reads the same source.',
+      'Each file is compared with the target byte by byte immediately before it is removed. Files that differ, are missing at the target, are excluded or change meanwhile stay and are listed in the reports. Empty folders are removed, except the migration root. Only for one-time migrations, and not while another migration reads the same source.',
     input: strict({ migrationId, ...configuration }),
     output: Cleanup,
     errors: [...jobErrors.state, 'LIMIT_REACHED'],
     audit: { object: 'migrationId' },
     http: [{ method: 'POST', path, status: 201 }],
-    cli: { args: ['migrationId'], example: 'gantry cleanups create first --dry-run' },
+    cli: {
+      args: ['migrationId'],
+      example: 'gantry cleanups create first --dry-run',
+      next: [{ command: 'gantry cleanups get {id}' }],
+    },
     deadlineMs: jobDeadlineMs,
   },
   list: {
-    summary: 'All cleanups, the newest first',
+    summary: 'List cleanups, newest first',
     input: strict({ ...page, migrationId: Type.Optional(migrationId) }),
     output: list(Cleanup),
     errors: [],
@@ -94,7 +98,7 @@ export const cleanups = resource('cleanups', {
     },
   },
   get: {
-    summary: 'One cleanup, with its figures so far',
+    summary: 'Show a cleanup and its progress',
     input: byId,
     output: Cleanup,
     errors: jobErrors.byId,
@@ -102,7 +106,7 @@ export const cleanups = resource('cleanups', {
     cli: { args: ['cleanupId'] },
   },
   cancel: {
-    summary: 'End a cleanup that waits or is under way; what it has removed stays removed',
+    summary: 'Cancel a queued or running cleanup (removed files are not restored)',
     input: byId,
     output: Cleanup,
     errors: jobErrors.state,
@@ -112,7 +116,7 @@ export const cleanups = resource('cleanups', {
     cli: { args: ['cleanupId'] },
   },
   delete: {
-    summary: 'Forget a cleanup that has ended, and its reports',
+    summary: 'Delete a finished cleanup and its reports',
     input: byId,
     output: Nothing,
     errors: jobErrors.state,
@@ -121,7 +125,7 @@ export const cleanups = resource('cleanups', {
     cli: { args: ['cleanupId'] },
   },
   reports: {
-    summary: 'The reports of a cleanup that has ended',
+    summary: 'List the reports of a finished cleanup',
     input: byId,
     output: list(reportFile('CleanupReportFileMetadata', cleanupReportNames), cleanupReportNames.length),
     errors: jobErrors.byId,
@@ -129,7 +133,7 @@ export const cleanups = resource('cleanups', {
     cli: { args: ['cleanupId'] },
   },
   'reports-of': {
-    summary: 'The reports of all cleanups of a migration, the newest first',
+    summary: 'List the reports of all cleanups of a migration, newest first',
     input: strict({ migrationId }),
     output: list(MigrationReportFile),
     errors: jobErrors.byId,
@@ -137,7 +141,7 @@ export const cleanups = resource('cleanups', {
     cli: { args: ['migrationId'] },
   },
   'report-of': {
-    summary: 'A report of a cleanup of a migration, by the name that the list of them has',
+    summary: 'Download a cleanup report of a migration, by its name in the list',
     input: strict({ migrationId, reportName: Text('Name of the report'), from }),
     output: Part,
     errors: jobErrors.state,
@@ -146,13 +150,13 @@ export const cleanups = resource('cleanups', {
     download: { types: reportTypes },
   },
   report: {
-    summary: 'A report of a cleanup',
+    summary: 'Download a report of a cleanup',
     description:
-      'FULL has a line of JSON for each path of the source, REMOVED_CSV and KEPT_CSV have those that are gone and those that are not as tables, SUMMARY is the cleanup itself.',
+      'FULL contains a line of JSON for each path in the source. REMOVED_CSV and KEPT_CSV are tables of the removed and the kept paths. SUMMARY is the cleanup itself.',
     input: strict({
       cleanupId,
       reportId: Type.Optional(
-        Type.Enum(cleanupReportNames, { description: 'Which report; default KEPT_CSV' }),
+        Type.Enum(cleanupReportNames, { description: 'Report to download; default: KEPT_CSV' }),
       ),
       from,
     }),
@@ -169,7 +173,7 @@ export const cleanups = resource('cleanups', {
 
 export const cleanupEvents = events('cleanups', {
   finished: {
-    summary: 'A cleanup is complete, or was cancelled',
+    summary: 'A cleanup was completed or cancelled',
     payload: strict({
       cleanupId,
       migrationId,

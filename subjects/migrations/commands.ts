@@ -18,7 +18,7 @@ import {
 } from './model/recurrence.ts'
 import { cleanupFields } from './model/source-cleanup.ts'
 import { deletionFields } from './model/target-match.ts'
-import { Count, list, model, Nothing, strict, Text } from '../kit/schemas.ts'
+import { Count, list, model, Nothing, strict, Switch, Text } from '../kit/schemas.ts'
 
 const byId = strict({ migrationId })
 
@@ -30,49 +30,53 @@ export const command = {
   audit: { object: 'migrationId' },
   deadlineMs: commandDeadlineMs,
 } as const
+/** What people do once a migration is under way. */
+export const watchNext = { command: 'gantry watch {migrationId}' } as const
 /** What the commands to all migrations have in common. */
 const commandToAll = { errors: [], audit: {}, deadlineMs: commandDeadlineMs } as const
 
-const resumable = Type.Optional(Type.Boolean({ description: 'Whether it can go on later; default true' }))
+const resumable = Type.Optional(Switch(true, 'Whether the migration can be resumed later; default: true'))
 
 /** What became of each migration when a command was for all. */
 const Outcomes = list(
   model('CommandOutcome', {
     migrationId,
     done: Type.Boolean({ description: 'Whether the command was carried out' }),
-    state: Type.Enum(migrationStates, { description: 'State then; of a deleted one the last' }),
-    reason: Type.Optional(Text('Why it was not')),
+    state: Type.Enum(migrationStates, {
+      description: 'State after the command; for a deleted migration, its last state',
+    }),
+    reason: Type.Optional(Text('Why the command was not carried out')),
   }),
 )
 
 const AssetDeletionStats = model('AssetDeletionStats', {
-  total: Count('How many there were'),
-  deleted: Count('How many are gone'),
-  bytesDeleted: Count('What they took of the platform’s storage, in bytes'),
+  total: Count('Number before the deletion'),
+  deleted: Count('Number deleted'),
+  bytesDeleted: Count('Storage of the platform that was freed, in bytes'),
 })
 
 /** What people do with migrations that there are. */
 export const migrationCommands = definitions({
   start: {
-    summary: 'Start a migration that was never started, or go on with a stopped one',
+    summary: 'Start a new migration, or resume a stopped one',
     description:
-      'It waits as SCHEDULED while as many run as may. One that waits for its next time scans now.',
+      'The migration waits as SCHEDULED while the maximum number of migrations is running. A recurring migration that waits for its next run scans now.',
     input: byId,
     output: Migration,
     ...command,
     http: [{ method: 'POST', path: '/api/v1/migrations/{migrationId}/start' }],
-    cli: { args: ['migrationId'], example: 'gantry migrations start nightly' },
+    cli: { args: ['migrationId'], example: 'gantry migrations start nightly', next: [watchNext] },
   },
   'accept-source': {
     summary: 'Accept the source of a migration as it is now, although it has been replaced (SOURCE_CHANGED)',
     description:
-      'Live migrations and those with targetMatch then delete at the target what is not at the source any more. Bring the source back instead if that is not meant: the migration then goes on by itself. Refused while it does not wait for this.',
+      'Live migrations and those with targetMatch then delete at the target what is no longer at the source. If that is not intended, restore the source: the migration then continues automatically. Refused unless the migration reports SOURCE_CHANGED.',
     input: byId,
     output: model('AcceptedSource', {
       ...Migration.properties,
       accepted: model('AcceptedIdentity', {
-        was: Text('What the source was, in words'),
-        is: Text('What it is, and is taken for from now on'),
+        was: Text('Previous source, in words'),
+        is: Text('Current source, which is expected from now on'),
       }),
     }),
     ...command,
@@ -83,7 +87,7 @@ export const migrationCommands = definitions({
   stop: {
     summary: 'Stop a migration',
     description:
-      'Work in hand is finished. With resumable=false what is left of it is forgotten, and it can only be reset.',
+      'Work in progress is finished first. With resumable=false, remaining work is discarded, and the migration can only be reset.',
     input: strict({ migrationId, resumable }),
     output: Migration,
     ...command,
@@ -91,14 +95,14 @@ export const migrationCommands = definitions({
     cli: { args: ['migrationId'] },
   },
   'stop-all': {
-    summary: 'Stop all migrations that run or wait',
+    summary: 'Stop all running and waiting migrations',
     input: strict({ resumable }),
     output: Outcomes,
     ...commandToAll,
     http: [{ method: 'POST', path: '/api/v1/migrations/stop' }],
   },
   resume: {
-    summary: 'Go on with a stopped migration',
+    summary: 'Resume a stopped migration',
     input: byId,
     output: Migration,
     ...command,
@@ -106,14 +110,14 @@ export const migrationCommands = definitions({
     cli: { args: ['migrationId'] },
   },
   reset: {
-    summary: 'Forget what a migration has done, and begin from the start',
+    summary: 'Reset a migration to start over (copied files stay)',
     description:
-      'Its queue, figures and failures are gone; what it copied stays. One that was never started still waits for its start.',
+      'Its queue, statistics and failures are deleted; copied files stay. A migration that was never started still needs to be started.',
     input: strict({
       migrationId,
       actionPolicy: actionPolicy('as before'),
       reloadMappings: Type.Optional(
-        Type.Boolean({ description: 'Take path mappings as they are now; default false' }),
+        Type.Boolean({ description: 'Use the current path mappings; default: false' }),
       ),
     }),
     output: Migration,
@@ -122,10 +126,9 @@ export const migrationCommands = definitions({
     cli: { args: ['migrationId'] },
   },
   update: {
-    summary:
-      'Change the priority, the policy, the recurrence, the movers, the cleanup of the source or what may be deleted at the target of a migration; what is not given stays',
+    summary: 'Change settings of a migration; omitted settings keep their values',
     description:
-      'A period takes the place of a schedule, and a schedule that of a period. All of it holds at once, also for a migration that runs; a policy for what it has not looked at yet.',
+      'A period replaces a schedule, and a schedule replaces a period. Changes take effect immediately, also in a running migration; a new policy applies to files that have not been checked yet.',
     input: strict({
       migrationId,
       migrationPriority: migrationPriority('as before'),
@@ -152,14 +155,14 @@ export const migrationCommands = definitions({
     cli: { args: ['migrationId'], example: 'gantry migrations update nightly --migration-priority HIGH' },
   },
   'limit-pending-regions': {
-    summary: 'Say how many folders of a migration may wait to be scanned again',
-    description: `A further one is refused. More than ${maxPendingRegions} never wait, and nothing but a call adds one: changes that are too many to follow cause a comparison.`,
+    summary: 'Set the maximum number of pending rescans',
+    description: `Further rescans are refused. The maximum is ${maxPendingRegions}. Only calls add rescans: if there are too many changes to follow, a live migration runs a full comparison instead.`,
     input: strict({
       migrationId,
       maxPendingRegions: Type.Integer({
         minimum: 1,
         maximum: Number.MAX_SAFE_INTEGER,
-        description: `How many; what is above ${maxPendingRegions} counts as that`,
+        description: `Maximum number of pending rescans; values above ${maxPendingRegions} count as ${maxPendingRegions}`,
       }),
     }),
     output: Migration,
@@ -169,8 +172,9 @@ export const migrationCommands = definitions({
     cli: { args: ['migrationId', 'maxPendingRegions'] },
   },
   delete: {
-    summary: 'Forget a migration that is not running; what it copied stays',
-    description: 'Its verifications and cleanups stay too, with their reports; see delete-with-assets.',
+    summary: 'Delete a stopped migration (copied files remain)',
+    description:
+      'Its verifications and cleanups are kept, with their reports; delete-with-assets deletes them too.',
     input: byId,
     output: Nothing,
     ...command,
@@ -178,16 +182,15 @@ export const migrationCommands = definitions({
     cli: { args: ['migrationId'] },
   },
   'delete-all': {
-    summary: 'Forget all migrations that are not running; what they copied stays',
+    summary: 'Delete all migrations that are not running (copied files remain)',
     input: strict({}),
     output: Outcomes,
     ...commandToAll,
     http: [{ method: 'DELETE', path: '/api/v1/migrations' }],
   },
   'delete-with-assets': {
-    summary:
-      'Forget a migration with its verifications, cleanups and their reports, and tell how much that was; files at source and target stay as they are',
-    description: 'A verification or cleanup that is under way is cancelled first.',
+    summary: 'Delete a migration with its verifications, cleanups and reports (files stay)',
+    description: 'Running verifications and cleanups are cancelled first.',
     input: byId,
     output: strict({
       workItems: AssetDeletionStats,

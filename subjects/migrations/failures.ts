@@ -11,37 +11,41 @@ import { exportFormat, exportFormats } from '../kit/table.ts'
 export const maxFailures = 10_000
 
 export const FailedPath = model('FailedPath', {
-  id: Count('Grows; the id of the last one of a page is `after` of the next'),
-  path: Path('Path in the source; what is not printable is percent-encoded'),
-  failureMessage: Text('Why it did not arrive, with the side at its start: "source: …" or "target: …"'),
-  failureClass: Type.Enum(failureClassNames, { description: 'Kind of the reason' }),
-  attempts: Count('Tries in the last scan of it'),
+  id: Count('Increasing id; pass the id of the last entry of a page as `after` to get the next page'),
+  path: Path('Path in the source; unprintable characters are percent-encoded'),
+  failureMessage: Text('Reason of the failure, prefixed with the side: "source: …" or "target: …"'),
+  failureClass: Type.Enum(failureClassNames, { description: 'Class of the failure' }),
+  attempts: Count('Attempts in the last scan of the path'),
   action: Type.Enum(['MIGRATION', 'UNLINK'], {
-    description: 'Whether a copy failed, or a removal at the target',
+    description: 'Whether a copy (MIGRATION) or a removal at the target (UNLINK) failed',
   }),
-  dateFailed: Timestamp('When it was given up'),
-  timeStamp: Count('The same in milliseconds since 1970'),
+  dateFailed: Timestamp('Time of the failure'),
+  timeStamp: Count('The same time in milliseconds since 1970'),
 })
 
 const Failures = model('Failures', {
   migrationId,
   internalId,
-  failedPathCount: Count('All, not this page alone'),
+  failedPathCount: Count('Total number of failed paths, not only on this page'),
   failedPaths: list(FailedPath, maxFailures),
 })
 
 /** Verbs of `migrations`. */
 export const failureContracts = definitions({
   failures: {
-    summary: 'The paths that did not arrive, each with its reason',
+    summary: 'List the paths that could not be copied, with the reasons',
     description:
-      'A path that failed in several scans is listed once when the last one is over, with its last failure. It leaves the list when it arrives, by "retry-failures" or because its folder is scanned again.',
+      'A path that failed in several scans is listed once after the last scan, with its last failure. It is removed from the list when it is copied, by "retry-failures" or because its folder is scanned again.',
     input: strict({
       migrationId,
-      since: Type.Optional(Timestamp('Only those given up after this moment')),
-      after: Type.Optional(Count('Only those with a higher id')),
+      since: Type.Optional(Timestamp('Only failures after this time')),
+      after: Type.Optional(Count('Only failures with a higher id')),
       limit: Type.Optional(
-        Type.Integer({ minimum: 1, maximum: maxFailures, description: 'Longest page; default 1000' }),
+        Type.Integer({
+          minimum: 1,
+          maximum: maxFailures,
+          description: 'Maximum number of entries per page; default: 1000',
+        }),
       ),
     }),
     output: Failures,
@@ -50,16 +54,16 @@ export const failureContracts = definitions({
     cli: { args: ['migrationId'], columns: ['id', 'path', 'failureClass', 'failureMessage'] },
   },
   'retry-failures': {
-    summary: 'Try what did not arrive again, all of it or that of one class',
+    summary: 'Retry all failed paths, or those of one class',
     description:
-      'It becomes work of the migration, which runs again if it was completed. Each path leaves the list when it has arrived.',
+      'The paths are queued; a completed migration runs again. Each path is removed from the list when it is copied.',
     input: strict({
       migrationId,
       failureClass: Type.Optional(
-        Type.Enum(failureClassNames, { description: 'Only what failed for this kind of reason' }),
+        Type.Enum(failureClassNames, { description: 'Only failures of this class' }),
       ),
     }),
-    output: strict({ retried: Count('Paths that are tried again') }),
+    output: strict({ retried: Count('Number of paths to retry') }),
     ...command,
     http: [{ method: 'POST', path: '/api/v1/migrations/{migrationId}/failures/retry' }],
     cli: {
@@ -68,7 +72,7 @@ export const failureContracts = definitions({
     },
   },
   'export-failures': {
-    summary: 'All paths that did not arrive, as a table or as a line of JSON for each',
+    summary: 'Export all failed paths as CSV or JSON lines',
     input: strict({
       migrationId,
       format: exportFormat,

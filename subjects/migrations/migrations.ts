@@ -1,7 +1,7 @@
 import { Type } from 'typebox'
-import { movedBy } from './agents.ts'
+import { movedByOrSetting } from './agents.ts'
 import { resource } from '../kit/contract.ts'
-import { commandDeadlineMs, migrationCommands } from './commands.ts'
+import { commandDeadlineMs, migrationCommands, watchNext } from './commands.ts'
 import { comparisonPeriodSeconds } from './model/changes.ts'
 import { failureContracts } from './failures.ts'
 import { Info, InfoList, MigrationRecord, RollingStats } from './model/figures.ts'
@@ -9,6 +9,8 @@ import { LinkPolicy, MetadataChoice } from './model/metadata.ts'
 import {
   actionPolicy,
   additionalProperties,
+  EnteredState,
+  maxKeptStates,
   Migration,
   migrationId,
   migrationPriority,
@@ -26,29 +28,31 @@ const byId = strict({ migrationId })
 
 export const migrations = resource('migrations', {
   create: {
-    summary: 'Define a migration, and start it if asked',
+    summary: 'Create a migration, and optionally start it',
     input: strict({
-      migrationId: Type.Optional(Name('Name of the migration; default: a generated one')),
-      path: GivenPath('Folder to migrate; the same at the target, unless a path mapping leads elsewhere'),
-      source: Type.Optional(Name('Source filesystem; default: the only one there is')),
+      migrationId: Type.Optional(Name('Migration name (generated if omitted)')),
+      path: GivenPath(
+        'Folder to migrate; its path at the target is the same unless a path mapping changes it',
+      ),
+      source: Type.Optional(Name('Source filesystem; may be omitted if there is only one')),
       target: Name('Target filesystem'),
       actionPolicy: actionPolicy('Overwrite'),
-      movedBy: Type.Optional(movedBy),
+      movedBy: Type.Optional(movedByOrSetting),
       ...targetMatchFields,
       ...cleanupFields,
       autoSourceCleanupEnabled: Type.Optional(
-        Type.Boolean({ description: 'The same as deletionMode IMMEDIATE_DELETION, where that is not given' }),
+        Type.Boolean({ description: 'The same as deletionMode IMMEDIATE_DELETION; default false' }),
       ),
       metadata: Type.Optional(MetadataChoice),
       links: Type.Optional(LinkPolicy),
-      autoStart: Type.Optional(Type.Boolean({ description: 'Start at once; default false' })),
+      autoStart: Type.Optional(Type.Boolean({ description: 'Start the migration now; default false' })),
       scanOnlyMigration: Type.Optional(
         Type.Boolean({
           description:
-            'Copy what is there and be done (true), or go on to follow changes (false: a live migration); default: as the source says (its scanOnly)',
+            'Copy once (true), or keep following changes (false: a live migration); default: the setting of the source (scanOnly)',
         }),
       ),
-      recurringMigration: Type.Optional(Type.Boolean({ description: 'Scan again and again; default false' })),
+      recurringMigration: Type.Optional(Type.Boolean({ description: 'Repeat the scan; default false' })),
       recurringPeriod,
       recurringSchedule,
       recurringTimeZone,
@@ -69,15 +73,21 @@ export const migrations = resource('migrations', {
     ],
     audit,
     http: [{ method: 'POST', path: '/api/v1/migrations', status: 201 }],
-    cli: { example: 'gantry migrations create --path / --source here --target there --auto-start' },
+    cli: {
+      example: 'gantry migrations create --path / --source here --target there --auto-start',
+      next: [
+        { command: 'gantry migrations start {migrationId}', when: { field: 'state', is: 'NONSCHEDULED' } },
+        watchNext,
+      ],
+    },
     deadlineMs: commandDeadlineMs,
   },
   list: {
-    summary: 'All migrations',
+    summary: 'List migrations',
     input: strict({
       ...page,
-      fileSystemId: Type.Optional(Name('Only those from or to this filesystem')),
-      internalId: Type.Optional(Uuid('Only the one with this internal id')),
+      fileSystemId: Type.Optional(Name('Only migrations from or to this filesystem')),
+      internalId: Type.Optional(Uuid('Only the migration with this internal id')),
     }),
     output: list(Migration),
     errors: [],
@@ -85,7 +95,7 @@ export const migrations = resource('migrations', {
     cli: { columns: ['migrationId', 'state', 'path', 'source', 'target', 'failedPathCount', 'stateText'] },
   },
   get: {
-    summary: 'One migration',
+    summary: 'Show a migration',
     input: byId,
     output: Migration,
     errors: ['NOT_FOUND'],
@@ -97,27 +107,36 @@ export const migrations = resource('migrations', {
   ...failureContracts,
   ...migrationPlan,
   progress: {
-    summary: 'How far a migration is',
+    summary: 'Show the progress of a migration',
     input: byId,
     output: Info,
     errors: ['NOT_FOUND'],
     http: [{ method: 'GET', path: '/api/v1/migrations/{migrationId}/progress' }],
     cli: { args: ['migrationId'] },
   },
+  states: {
+    summary: 'Show when a migration entered its states, oldest first',
+    description: `The last ${maxKeptStates} changes of state are kept. A migration stays in a state until it enters the next one.`,
+    input: byId,
+    output: list(EnteredState, maxKeptStates),
+    errors: ['NOT_FOUND'],
+    http: [{ method: 'GET', path: '/api/v1/migrations/{migrationId}/states' }],
+    cli: { args: ['migrationId'] },
+  },
   stats: {
-    summary: 'What was moved in the current second, minute, hour and day',
+    summary: 'Show what was migrated in the current second, minute, hour and day',
     input: strict({}),
     output: list(RollingStats),
     errors: [],
     http: [{ method: 'GET', path: '/api/v1/stats' }],
   },
   summary: {
-    summary: 'All migrations by state, with their progress',
+    summary: 'Show all migrations by state, with their progress',
     description:
-      'A list has 1,000 at most, and all of them what fits into a reply (some 3,000), those that are under way first. Each count is of all: where it is larger than its list, the list of migrations has the others, page by page.',
+      'A list contains at most 1,000 migrations, and the whole reply about 3,000; active migrations come first. Counts include all migrations: if a count is larger than its list, use the list of migrations for the others, page by page.',
     input: strict({}),
     output: strict({
-      overallCount: Count('All migrations'),
+      overallCount: Count('Number of all migrations'),
       ready: InfoList,
       running: InfoList,
       stopped: InfoList,

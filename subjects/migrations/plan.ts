@@ -17,21 +17,23 @@ const actionHelp = (Object.keys(planActions) as PlanAction[])
   .join('; ')
 
 export const Plan = model('MigrationPlan', {
-  planId: Uuid('To ask how far it is'),
+  planId: Uuid('Id of the plan, to query its progress'),
   migrationId,
   internalId,
   status: Type.Enum(planStatuses),
-  message: Type.Optional(Text('Why it ended before its end')),
-  startedAt: Timestamp('When it was begun'),
+  message: Type.Optional(Text('Why the plan ended early')),
+  startedAt: Timestamp('Start time'),
   ...counts,
   deletionsNeedApproval: Type.Boolean({
-    description: 'Whether there are more deletions than the migration makes without being told to',
+    description: 'Whether there are more deletions than the migration makes without approval',
   }),
   samples: list(
     strict({
       action: Type.Enum(planActionNames, { description: actionHelp }),
-      path: Path('Path in the source; of what is only at the target, where it would come from'),
-      reason: Type.Optional(Text('Why')),
+      path: Path(
+        'Path in the source; for a path that exists only at the target, the corresponding path in the source',
+      ),
+      reason: Type.Optional(Text('Reason for the action')),
     }),
     maxSamples * planActionNames.length,
   ),
@@ -43,8 +45,8 @@ const planDeadlineMs = 30_000
 /** What a migration would do. */
 export const migrationPlan = definitions({
   'approve-deletions': {
-    summary: 'Go on with the deletions that a migration holds',
-    description: 'It stops again when there are more by then.',
+    summary: 'Approve the deletions that a migration holds',
+    description: 'If there are more deletions when the migration continues, it stops again.',
     input: strict({ migrationId }),
     output: Migration,
     ...command,
@@ -52,13 +54,12 @@ export const migrationPlan = definitions({
     cli: { args: ['migrationId'] },
   },
   plan: {
-    summary:
-      'What a migration would copy, skip, leave out and delete as things are, without touching anything',
+    summary: 'Show what a migration would copy, skip, exclude and delete, without changing anything',
     description:
-      'Answers at its end, or after 20 seconds with what is known by then: ask again with its id. Kept for an hour, and not over a restart. Of a live migration that was started it is what a comparison of everything does, and what waits to be deleted; before, what its first scan does.',
+      'Replies when the plan is complete, or after 20 seconds with the results so far; call again with its id. Plans are kept for an hour, unless the platform restarts. For a live migration that was started, the plan shows what a full comparison would do and which deletions are pending. Before its start, it shows what the first scan would do.',
     input: strict({
       migrationId,
-      planId: Type.Optional(Uuid('A plan that is under way or done; default: a new one')),
+      planId: Type.Optional(Uuid('Id of an existing plan; default: a new plan')),
     }),
     output: Plan,
     errors: ['NOT_FOUND'],

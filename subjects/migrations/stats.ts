@@ -8,25 +8,24 @@ import { Count, list, model, page, strict } from '../kit/schemas.ts'
 export const maxThroughputSeconds = 1_800
 
 const ThroughputBucket = model('ThroughputBucket', {
-  totalBytes: Count('Bytes that came to the target'),
-  totalFiles: Count('Files and links that arrived'),
+  totalBytes: Count('Bytes written to the target'),
+  totalFiles: Count('Files and links copied'),
   totalFilesBySize: FilesBySize,
   peakFilesBySize: FilesBySize,
-  peakBytes: Count('Most bytes in one second'),
-  peakFiles: Count('Most files in one second'),
+  peakBytes: Count('Maximum number of bytes in one second'),
+  peakFiles: Count('Maximum number of files in one second'),
   scannedFiles: Count('Files found'),
   scannedDirs: Count('Folders found'),
-  excludedFiles: Count('Files that rules left out'),
-  excludedDirs: Count('Folders that rules left out'),
-  excludedBytes: Count('Bytes of the files that rules left out'),
-  excludedEvents: Count('Changes of live migrations that rules left out'),
+  excludedFiles: Count('Files excluded by rules'),
+  excludedDirs: Count('Folders excluded by rules'),
+  excludedBytes: Count('Bytes of files excluded by rules'),
+  excludedEvents: Count('Changes excluded by rules (live migrations)'),
 })
 
 /** Figures of what is moved; those of migrations by state are verbs of `migrations`. */
 export const stats = resource('stats', {
   history: {
-    summary:
-      'What a migration had done at the end of each of the last minutes, hours and days, the newest first',
+    summary: 'Show the statistics of a migration by minute, hour and day, newest first',
     input: strict({ migrationId }),
     output: list(MigrationRecord),
     errors: ['NOT_FOUND'],
@@ -34,14 +33,14 @@ export const stats = resource('stats', {
     cli: { args: ['migrationId'] },
   },
   current: {
-    summary: 'What each migration has done so far',
+    summary: 'Show the statistics of each migration',
     input: strict(page),
     output: list(MigrationRecord),
     errors: [],
     http: [{ method: 'GET', path: '/api/v1/stats/current' }],
   },
   'current-one': {
-    summary: 'What a migration has done so far',
+    summary: 'Show the statistics of a migration',
     input: strict({ migrationId }),
     output: MigrationRecord,
     errors: ['NOT_FOUND'],
@@ -49,16 +48,16 @@ export const stats = resource('stats', {
     cli: { args: ['migrationId'] },
   },
   cumulative: {
-    summary: 'What all migrations together have done so far',
+    summary: 'Show the total statistics of all migrations',
     input: strict({}),
     output: Stats,
     errors: [],
     http: [{ method: 'GET', path: '/api/v1/stats/cumulative' }],
   },
   throughput: {
-    summary: 'What was moved in the last 10, 60, 300 and 1800 seconds',
+    summary: 'Show the throughput of the last 10, 60, 300 and 1800 seconds',
     description:
-      'Since the platform was started. Bytes count in the second in which they came to the target, those of files that are under way too; a file when it has arrived.',
+      'Counted since the platform started. Bytes are counted when they are written to the target, including those of files being copied; files are counted when they are complete.',
     input: strict({}),
     output: model('ThroughputSummary', {
       last10Secs: ThroughputBucket,
@@ -70,9 +69,9 @@ export const stats = resource('stats', {
     http: [{ method: 'GET', path: '/api/v1/stats/throughput' }],
   },
   'throughput-in': {
-    summary: 'What was moved in the last seconds',
+    summary: 'Show the throughput of the last seconds',
     input: strict({
-      nSecs: Type.Integer({ minimum: 1, maximum: maxThroughputSeconds, description: 'How many seconds' }),
+      nSecs: Type.Integer({ minimum: 1, maximum: maxThroughputSeconds, description: 'Number of seconds' }),
     }),
     output: ThroughputBucket,
     errors: [],

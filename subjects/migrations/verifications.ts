@@ -39,20 +39,22 @@ const levelHelp = Object.entries(verificationLevels)
 const configuration = {
   migrationId,
   originalPaths: Type.Optional(
-    list(GivenPath('Path of the source, within the migration'), maxVerificationPaths),
+    list(GivenPath('Path in the source, within the migration'), maxVerificationPaths),
   ),
   verificationDepth: Type.Optional(
     Type.Integer({
       minimum: 1,
       maximum: maxDepth,
-      description: 'Levels of folders below each path; default: all',
+      description: 'Number of folder levels below each path; default: all',
     }),
   ),
   ignoreAfterTimestamp: Type.Optional(
-    Count('Milliseconds since 1970; files that were changed later on either side are left out'),
+    Count(
+      'Time in milliseconds since 1970; files that were changed later at the source or the target are ignored',
+    ),
   ),
   level: Type.Optional(
-    Type.Enum(levelNames, { description: `What is compared; default size: ${levelHelp}` }),
+    Type.Enum(levelNames, { description: `What is compared; default: size. ${levelHelp}` }),
   ),
 }
 
@@ -61,8 +63,8 @@ const counts = countFields(verificationCounts)
 export const Verification = model('Verification', {
   ...jobFields('verification'),
   level: Type.Enum(levelNames),
-  paths: list(Path('What is verified, all that is below it included'), maxVerificationPaths),
-  originalPaths: list(Path('The same as it was asked for'), maxVerificationPaths),
+  paths: list(Path('Verified path, including everything below it'), maxVerificationPaths),
+  originalPaths: list(Path('The path as requested'), maxVerificationPaths),
   verificationDepth: configuration.verificationDepth,
   ignoreAfterTimestamp: configuration.ignoreAfterTimestamp,
   ...counts,
@@ -75,18 +77,22 @@ const audit = { object: 'verificationId' } as const
 const byId = strict({ verificationId })
 export const verifications = resource('verifications', {
   create: {
-    summary: 'Verify that the target has what the source has',
+    summary: 'Verify that the target matches the source',
     description:
-      'Compares both sides of a migration, whatever its state, and writes nothing. While it copies, what has not arrived is missing.',
+      'Compares source and target of a migration in any state, without writing anything. While the migration is copying, files that are not copied yet are reported as missing.',
     input: strict(configuration),
     output: Verification,
     errors: ['NOT_FOUND', 'LIMIT_REACHED'],
     audit: { object: 'migrationId' },
     http: [{ method: 'POST', path: '/api/v1/verifications', status: 201 }],
-    cli: { args: ['migrationId'], example: 'gantry verifications create nightly --level digest' },
+    cli: {
+      args: ['migrationId'],
+      example: 'gantry verifications create nightly --level digest',
+      next: [{ command: 'gantry verifications get {id}' }],
+    },
   },
   list: {
-    summary: 'All verifications, the newest first',
+    summary: 'List verifications, newest first',
     input: strict({
       ...page,
       migrationId: Type.Optional(migrationId),
@@ -110,7 +116,7 @@ export const verifications = resource('verifications', {
     },
   },
   get: {
-    summary: 'One verification, with its figures so far',
+    summary: 'Show a verification and its progress',
     input: byId,
     output: Verification,
     errors: jobErrors.byId,
@@ -118,7 +124,7 @@ export const verifications = resource('verifications', {
     cli: { args: ['verificationId'] },
   },
   cancel: {
-    summary: 'End a verification that waits or is under way',
+    summary: 'Cancel a queued or running verification',
     input: byId,
     output: Verification,
     errors: jobErrors.state,
@@ -128,7 +134,7 @@ export const verifications = resource('verifications', {
     cli: { args: ['verificationId'] },
   },
   delete: {
-    summary: 'Forget a verification that has ended, and its reports',
+    summary: 'Delete a finished verification and its reports',
     input: byId,
     output: Nothing,
     errors: jobErrors.state,
@@ -137,7 +143,7 @@ export const verifications = resource('verifications', {
     cli: { args: ['verificationId'] },
   },
   reports: {
-    summary: 'The reports of a verification that has ended',
+    summary: 'List the reports of a finished verification',
     input: byId,
     output: list(ReportFile, verificationReportNames.length),
     errors: jobErrors.byId,
@@ -145,14 +151,14 @@ export const verifications = resource('verifications', {
     cli: { args: ['verificationId'] },
   },
   report: {
-    summary: 'A report of a verification',
+    summary: 'Download a report of a verification',
     description:
-      'FULL has a line of JSON for each path, DISCREPANCIES_JSON for each that is not as it should be, DISCREPANCIES_CSV has those as a table, SUMMARY is the verification itself; ALL is all of them in a tar archive.',
+      'FULL contains a line of JSON for each path, DISCREPANCIES_JSON a line for each discrepancy. DISCREPANCIES_CSV is a table of the discrepancies. SUMMARY is the verification itself. ALL is a tar archive of all reports.',
     input: strict({
       verificationId,
       reportId: Type.Optional(
         Type.Enum([...verificationReportNames, allReports.name], {
-          description: 'Which report; default DISCREPANCIES_CSV',
+          description: 'Report to download; default: DISCREPANCIES_CSV',
         }),
       ),
       from,
@@ -172,7 +178,7 @@ export const verifications = resource('verifications', {
 
 export const verificationEvents = events('verifications', {
   finished: {
-    summary: 'A verification is complete, or was cancelled',
+    summary: 'A verification was completed or cancelled',
     payload: strict({
       verificationId,
       migrationId,

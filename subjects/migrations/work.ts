@@ -7,21 +7,21 @@ import { command } from './commands.ts'
 import { targetMatchFields } from './model/target-match.ts'
 
 const PendingRegion = model('PendingRegion', {
-  pendingRegionId: Count('Grows with time'),
+  pendingRegionId: Count('Increasing id'),
   path: Path('Folder in the source'),
   actionPolicy: Type.Enum(actionPolicyNames),
-  dateCreated: Timestamp('When it was asked for'),
+  dateCreated: Timestamp('Time of the request'),
 })
 
 const PathStatus = model('MigrationPathStatus', {
   migrationId,
-  sourcePath: Path('As it was asked for'),
-  targetPath: Path('Where it goes at the target'),
-  pathMappingId: Type.Optional(Name('The path mapping that leads there')),
-  exclusionId: Type.Optional(Name('The exclusion by path that it falls under')),
-  inPendingRegion: Type.Boolean({ description: 'Whether a folder that is to be scanned again has it' }),
-  scheduled: Type.Boolean({ description: 'Whether work waits for it or for what is in it' }),
-  actionCount: Count('Work items for it or for what is in it, of those that were looked at'),
+  sourcePath: Path('Path as requested'),
+  targetPath: Path('Corresponding path at the target'),
+  pathMappingId: Type.Optional(Name('Path mapping that applies to the path')),
+  exclusionId: Type.Optional(Name('Path exclusion that applies to the path')),
+  inPendingRegion: Type.Boolean({ description: 'Whether the path is in a folder with a pending rescan' }),
+  scheduled: Type.Boolean({ description: 'Whether work is pending for the path or its contents' }),
+  actionCount: Count('Work items for the path or its contents, among those examined'),
 })
 
 const itemTypes = ['SCHEDULED_EVENT', 'RESCAN_REGION', 'NONE'] as const
@@ -30,20 +30,20 @@ const OldestIncompleteWorkItem = model('OldestIncompleteWorkItem', {
   migrationId: Name('Name of the migration'),
   itemType: Type.Enum(itemTypes, { description: 'Files to copy, a folder to scan, or nothing' }),
   operation: Type.Optional(Type.Enum(['MIGRATION', 'RESCAN'])),
-  path: Type.Optional(Path('The first path of it, in the source')),
-  queuedTimeStamp: Type.Optional(Count('When it came into the queue, in milliseconds since 1970')),
-  queuedDate: Type.Optional(Timestamp('The same as text')),
+  path: Type.Optional(Path('First path of the work item, in the source')),
+  queuedTimeStamp: Type.Optional(Count('When it was queued, in milliseconds since 1970')),
+  queuedDate: Type.Optional(Timestamp('The same time as text')),
 })
 
 /** What is to be done for migrations, and is not done yet. */
 export const migrationWork = definitions({
   'add-pending-region': {
-    summary: 'Scan a folder of a migration again',
+    summary: 'Rescan a folder of a migration',
     description:
-      'A completed migration runs again until that is done; one that runs does it in between or afterwards. The root of the migration scans all of it.',
+      'A completed migration runs again until the rescan is done; a running migration rescans meanwhile or afterwards. The migration root rescans everything.',
     input: strict({
       migrationId,
-      path: GivenPath('The root of the migration, or a folder in it'),
+      path: GivenPath('Migration root, or a folder in it'),
       actionPolicy: actionPolicy('that of the migration'),
       targetMatch: targetMatchFields.targetMatch,
     }),
@@ -57,7 +57,7 @@ export const migrationWork = definitions({
     },
   },
   'pending-regions': {
-    summary: 'The folders of a migration that are to be scanned again',
+    summary: 'List the pending rescans of a migration',
     input: strict({ migrationId }),
     output: list(PendingRegion),
     errors: ['NOT_FOUND'],
@@ -65,10 +65,11 @@ export const migrationWork = definitions({
     cli: { args: ['migrationId'] },
   },
   'path-status': {
-    summary: 'Whether work waits for a path of a source',
-    description: 'Of several migrations of the path the one with the deepest root, then the first by name.',
+    summary: 'Show whether work is pending for a path in a source',
+    description:
+      'If several migrations contain the path, the one with the deepest root is shown, then the first by name.',
     input: strict({
-      path: GivenPath('In the source'),
+      path: GivenPath('Path in the source'),
       sourceId: Name('Source filesystem'),
     }),
     output: PathStatus,
@@ -77,7 +78,7 @@ export const migrationWork = definitions({
     cli: { args: ['path'], example: 'gantry migrations path-status /reports --source-id here' },
   },
   'oldest-work': {
-    summary: 'What has waited longest in the queue of a migration',
+    summary: 'Show the oldest pending work item of a migration',
     input: strict({ migrationId }),
     output: OldestIncompleteWorkItem,
     errors: ['NOT_FOUND'],
@@ -85,7 +86,7 @@ export const migrationWork = definitions({
     cli: { args: ['migrationId'] },
   },
   'oldest-work-all': {
-    summary: 'What has waited longest in the queue of each migration',
+    summary: 'Show the oldest pending work item of each migration',
     input: strict(page),
     output: list(OldestIncompleteWorkItem),
     errors: [],

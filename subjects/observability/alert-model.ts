@@ -19,40 +19,61 @@ const maxLagSeconds = 31 * 86_400
 
 export const alertKinds = {
   'extension-lost': {
-    meaning: 'An extension is gone that did not say goodbye',
+    meaning: 'An extension was lost without deregistering',
     object: 'prefix of the extension',
   },
   'error-rate': {
-    meaning: 'Answers over HTTP with a status of 500 and above, as a share of all in the window',
+    meaning: 'Share of HTTP responses in the window with status 500 or above',
     object: 'http',
-    threshold: { unit: '%', meaning: 'per cent, fires above', maximum: percent },
+    threshold: { unit: '%', meaning: 'percent, fires above this value', maximum: percent },
   },
   'storage-file': {
-    meaning: 'What the platform stores in files, as a share of max_file',
+    meaning: 'Share of max_file in use by stored files',
     object: 'max_file',
-    threshold: { unit: '%', meaning: 'per cent, fires at', maximum: percent },
+    threshold: { unit: '%', meaning: 'percent, fires at this value', maximum: percent },
   },
   'storage-memory': {
-    meaning: 'What the platform stores in memory, as a share of max_mem',
+    meaning: 'Share of max_mem in use by streams in memory',
     object: 'max_mem',
-    threshold: { unit: '%', meaning: 'per cent, fires at', maximum: percent },
+    threshold: { unit: '%', meaning: 'percent, fires at this value', maximum: percent },
   },
   'key-expiring': {
-    meaning: 'An API key or the key of an agent is about to expire',
-    object: 'id of the key',
-    threshold: { unit: 'days', meaning: 'days before its end, fires within', maximum: maxDays },
+    meaning: 'An API key or agent key is about to expire',
+    object: 'key id',
+    threshold: {
+      unit: 'days',
+      meaning: 'days before the key expires, fires within this time',
+      maximum: maxDays,
+    },
   },
   'migration-failed': {
     meaning: 'A migration was aborted, is blocked, or completed with paths that were not copied',
-    object: 'name of the migration',
+    object: 'migration name',
   },
   'migration-lagging': {
     meaning:
-      'How long a change at the source of a live migration may have waited to be at the target, also while it is stopped',
-    object: 'name of the migration',
+      'Lag of a live migration, even while it is stopped: the age of the oldest change that may not be at the target',
+    object: 'migration name',
     threshold: {
       unit: 's',
-      meaning: 'seconds, fires above; where source and target are compared, above that and the period',
+      meaning:
+        'seconds, fires above this value, or above this value plus the comparison period where source and target are compared',
+      maximum: maxLagSeconds,
+    },
+  },
+  'metadata-migration-failed': {
+    meaning:
+      'A metadata migration has failed, is blocked, or has failed objects, conflicts, or drops that wait for approval',
+    object: 'metadata migration name',
+  },
+  'metadata-migration-lagging': {
+    meaning:
+      'Lag of a metadata migration that follows its source: the age of the oldest change that may not be at the target',
+    object: 'metadata migration name',
+    threshold: {
+      unit: 's',
+      meaning:
+        'seconds, fires above this value, or above this value plus the comparison period where source and target are compared',
       maximum: maxLagSeconds,
     },
   },
@@ -77,26 +98,29 @@ const maxPatienceSeconds = 86_400
 /** Metrics are kept in steps of ten seconds for an hour, and of a minute for a day. */
 const windowSeconds = { minimum: 60, maximum: 86_400 }
 
-export const ruleName = Name('Name of the rule')
+export const ruleName = Name('Rule name')
 
 /** What a rule is made of, beside its name. */
 export const ruleFields = {
   kind: Type.Enum(kindNames, { description: kindHelp }),
-  description: Text('What it is for'),
-  enabled: Type.Boolean({ description: 'Whether it is looked at' }),
+  description: Text('Purpose of the rule'),
+  enabled: Type.Boolean({ description: 'Whether the rule is evaluated' }),
   severity: Type.Enum([...alertSeverities]),
-  object: Name('Only this extension, key or migration'),
+  object: Name('Limit the rule to this extension, key or migration'),
   threshold: Type.Number({ minimum: 0, maximum: maxLagSeconds, description: thresholdHelp }),
-  windowSeconds: Type.Integer({ ...windowSeconds, description: 'error-rate: how far it looks back' }),
+  windowSeconds: Type.Integer({
+    ...windowSeconds,
+    description: 'Length of the window of an error-rate rule, in seconds',
+  }),
   forSeconds: Type.Integer({
     minimum: 0,
     maximum: maxPatienceSeconds,
-    description: 'How long it must be so without a break before it fires',
+    description: 'Seconds for which the condition must hold continuously before the alert fires',
   }),
   keepFiringForSeconds: Type.Integer({
     minimum: 0,
     maximum: maxPatienceSeconds,
-    description: 'How long it must be over without a break before it is resolved',
+    description: 'Seconds for which the condition must be over continuously before the alert is resolved',
   }),
 }
 
@@ -106,7 +130,9 @@ export const AlertRule = model('AlertRule', {
   object: Type.Optional(ruleFields.object),
   threshold: Type.Optional(ruleFields.threshold),
   windowSeconds: Type.Optional(ruleFields.windowSeconds),
-  builtIn: Type.Boolean({ description: 'Comes with the platform: deleted, it is again what it was' }),
+  builtIn: Type.Boolean({
+    description: 'Whether the rule is built in; deleting a built-in rule resets it to its defaults',
+  }),
 })
 export type AlertRule = Static<typeof AlertRule>
 
@@ -114,7 +140,7 @@ export const alertStates = ['firing', 'resolved'] as const
 
 /** What events say of an alert: less than its record, as more people may follow events than may see alerts. */
 export const alertFact = {
-  id: Uuid('Id of the alert'),
+  id: Uuid('Alert id'),
   rule: ruleName,
   kind: ruleFields.kind,
   severity: ruleFields.severity,
@@ -123,24 +149,26 @@ export const alertFact = {
 
 export const Alert = model('Alert', {
   ...alertFact,
-  object: Name('What it is about; which, the kind of the rule says'),
-  summary: Text('What is wrong, for a person; of a resolved one what was wrong'),
-  value: Type.Optional(Type.Number({ description: 'In the unit of the threshold, when it was last so' })),
-  threshold: Type.Optional(Type.Number({ description: 'That of the rule, when it fired' })),
-  began: Timestamp('Since when it was so'),
-  fired: Timestamp('When it fired'),
-  resolved: Type.Optional(Timestamp('When it was resolved')),
+  object: Name('Object of the alert, such as a migration name or key id, depending on the kind of the rule'),
+  summary: Text('Description of the problem; for a resolved alert, of the past problem'),
+  value: Type.Optional(
+    Type.Number({ description: 'Value when the alert fired, in the unit of the threshold' }),
+  ),
+  threshold: Type.Optional(Type.Number({ description: 'Threshold of the rule when the alert fired' })),
+  began: Timestamp('Time when the problem began'),
+  fired: Timestamp('Time when the alert fired'),
+  resolved: Type.Optional(Timestamp('Time when the alert was resolved')),
 })
 export type Alert = Static<typeof Alert>
 
 /** Longest address; longer ones are cut by proxies. */
 const maxUrlLength = 2_000
 
-export const webhookName = Name('Name of the webhook')
+export const webhookName = Name('Webhook name')
 export const webhookUrl = Type.String({
   maxLength: maxUrlLength,
-  ...form('^https?://[^\\s@#]+$', 'an address that begins with https:// or http://, without credentials'),
-  description: 'Where alerts are sent to, by POST',
+  ...form('^https?://[^\\s@#]+$', 'an address that starts with https:// or http://, without credentials'),
+  description: 'Address to which alerts are sent by POST',
 })
 
 /** As Standard Webhooks has it: 24 to 64 bytes. */
@@ -150,7 +178,7 @@ export const webhookSecret = Type.String({
     '^whsec_(?:[A-Za-z0-9+/]{4}){8,21}(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$',
     'whsec_ and 24 to 64 bytes in base64',
   ),
-  description: 'Secret that signs what is sent; default: a generated one',
+  description: 'Secret for signing messages (generated if omitted)',
 })
 
 /** More rules than one receiver tells apart. */
@@ -159,21 +187,21 @@ export const maxWebhookRules = 100
 export const maxWebhooks = 50
 
 const Attempt = strict({
-  time: Timestamp('When'),
-  problem: Type.Optional(Text('Why it was not taken')),
+  time: Timestamp('Time of the attempt'),
+  problem: Type.Optional(Text('Reason for the failure')),
 })
 
 export const AlertWebhook = model('AlertWebhook', {
   name: webhookName,
   url: Type.String({
     maxLength: maxUrlLength,
-    description: 'Where it is sent to; path and query may be secret, and are not shown',
+    description: 'Address of the webhook; path and query are not shown, because they may contain secrets',
   }),
-  enabled: Type.Boolean({ description: 'Whether anything is sent' }),
+  enabled: Type.Boolean({ description: 'Whether alerts are sent' }),
   rules: Type.Optional(
-    Type.Array(ruleName, { maxItems: maxWebhookRules, description: 'Only alerts of these rules' }),
+    Type.Array(ruleName, { maxItems: maxWebhookRules, description: 'Send only alerts of these rules' }),
   ),
-  waiting: Count('Messages that were not taken yet'),
+  waiting: Count('Number of messages that were not delivered yet'),
   lastSuccess: Type.Optional(Attempt),
   lastFailure: Type.Optional(Attempt),
 })

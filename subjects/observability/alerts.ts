@@ -14,7 +14,7 @@ import {
   webhookUrl,
 } from './alert-model.ts'
 import { events, resource } from '../kit/contract.ts'
-import { Count, list, Nothing, page, strict, Text } from '../kit/schemas.ts'
+import { Count, list, Nothing, page, strict, Switch, Text } from '../kit/schemas.ts'
 
 /** Resolved alerts that are kept, the newest: what happened in the last weeks, even if every day is bad. */
 export const maxResolved = 1_000
@@ -43,10 +43,12 @@ const optional = {
 /** What is wrong, by rules, told to webhooks. For administrators: alerts name everybody's extensions and keys. */
 export const alerts = resource('alerts', {
   list: {
-    summary: 'Alerts, the newest first',
-    description: `All that are firing, and the last ${maxResolved} that are resolved.`,
+    summary: 'List alerts, newest first',
+    description: `Returns all firing alerts and the last ${maxResolved} resolved ones.`,
     input: strict({
-      state: Type.Optional(Type.Enum([...alertStates], { description: 'Only these; default all' })),
+      state: Type.Optional(
+        Type.Enum([...alertStates], { description: 'Return only alerts in this state; default all' }),
+      ),
       rule: Type.Optional(ruleName),
       ...page,
     }),
@@ -59,7 +61,7 @@ export const alerts = resource('alerts', {
     },
   },
   get: {
-    summary: 'One alert',
+    summary: 'Show an alert',
     input: strict({ id: alertFact.id }),
     output: Alert,
     errors: ['NOT_FOUND'],
@@ -67,7 +69,7 @@ export const alerts = resource('alerts', {
     cli: { args: ['id'] },
   },
   rules: {
-    summary: 'The rules that alerts are made by',
+    summary: 'List alert rules',
     input: strict(page),
     output: list(AlertRule),
     errors: [],
@@ -77,9 +79,9 @@ export const alerts = resource('alerts', {
     },
   },
   'put-rule': {
-    summary: 'Make a rule, or change one',
+    summary: 'Create or change an alert rule',
     description:
-      'What is not given stays; a new rule begins as the built-in one of its kind, and needs the kind. The kind of a rule does not change.',
+      'Fields that are not given stay unchanged. A new rule requires `kind` and starts with the values of the built-in rule of that kind. The kind of a rule cannot be changed.',
     input: strict({ name: ruleName, ...optional }),
     output: AlertRule,
     errors: ['NOT_ALLOWED_IN_STATE'],
@@ -92,8 +94,8 @@ export const alerts = resource('alerts', {
     },
   },
   'delete-rule': {
-    summary: 'Forget a rule; a built-in one is again what it was',
-    description: 'Its alerts are resolved.',
+    summary: 'Delete an alert rule, or reset a built-in rule',
+    description: 'The alerts of the rule are resolved.',
     input: strict({ name: ruleName }),
     output: Nothing,
     errors: ['NOT_FOUND'],
@@ -103,7 +105,7 @@ export const alerts = resource('alerts', {
     cli: { args: ['name'] },
   },
   webhooks: {
-    summary: 'Where alerts are sent to',
+    summary: 'List webhooks for alerts',
     input: strict({}),
     output: list(AlertWebhook, maxWebhooks),
     errors: [],
@@ -111,17 +113,16 @@ export const alerts = resource('alerts', {
     cli: { columns: ['name', 'url', 'enabled', 'rules', 'waiting', 'lastSuccess', 'lastFailure'] },
   },
   'put-webhook': {
-    summary:
-      'Have alerts sent to an address, or change how; a secret that is made is in this reply and never again',
+    summary: 'Create or change a webhook for alerts',
     description:
-      'What is not given stays; an empty list of rules stands for all. Messages are signed as Standard Webhooks has it (webhook-id, webhook-timestamp, webhook-signature), redirections are not followed, and hosts of inner networks are refused unless alerts.webhook_hosts in gantry.config names them.',
+      'A generated secret is shown only once. Fields that are not given stay unchanged; an empty list of rules means all rules. Messages are signed according to Standard Webhooks (webhook-id, webhook-timestamp, webhook-signature). Redirects are not followed. Hosts in private networks are refused unless alerts.webhook_hosts in gantry.config lists them.',
     input: strict({
       name: webhookName,
       url: Type.Optional(webhookUrl),
       secret: Type.Optional(webhookSecret),
-      enabled: Type.Optional(Type.Boolean({ description: 'Whether anything is sent; default true' })),
+      enabled: Type.Optional(Switch(true, 'Whether alerts are sent; default true')),
       rules: Type.Optional(
-        Type.Array(ruleName, { maxItems: maxWebhookRules, description: 'Only alerts of these rules' }),
+        Type.Array(ruleName, { maxItems: maxWebhookRules, description: 'Send only alerts of these rules' }),
       ),
     }),
     output: strict({ ...AlertWebhook.properties, secret: Type.Optional(webhookSecret) }),
@@ -136,7 +137,7 @@ export const alerts = resource('alerts', {
     },
   },
   'delete-webhook': {
-    summary: 'Send no more alerts to an address, nor those that wait',
+    summary: 'Delete a webhook and its pending messages',
     input: strict({ name: webhookName }),
     output: Nothing,
     errors: ['NOT_FOUND'],
@@ -146,12 +147,12 @@ export const alerts = resource('alerts', {
     cli: { args: ['name'] },
   },
   'test-webhook': {
-    summary: 'Send a message for a trial, once, and say what came of it',
+    summary: 'Send a test message and show the result',
     input: strict({ name: webhookName }),
     output: strict({
-      delivered: Type.Boolean({ description: 'Whether it was taken' }),
-      problem: Type.Optional(Text('Why not')),
-      elapsedMs: Count('How long it took'),
+      delivered: Type.Boolean({ description: 'Whether the message was delivered' }),
+      problem: Type.Optional(Text('Reason for the failure')),
+      elapsedMs: Count('Duration in milliseconds'),
     }),
     errors: ['NOT_FOUND'],
     audit: { object: 'name' },
@@ -162,6 +163,6 @@ export const alerts = resource('alerts', {
 })
 
 export const alertEvents = events('alerts', {
-  fired: { summary: 'A rule has fired', payload: strict(alertFact) },
-  resolved: { summary: 'What a rule had fired for is over', payload: strict(alertFact) },
+  fired: { summary: 'An alert fired', payload: strict(alertFact) },
+  resolved: { summary: 'An alert was resolved', payload: strict(alertFact) },
 })

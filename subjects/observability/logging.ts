@@ -6,21 +6,21 @@ import { model, strict } from '../kit/schemas.ts'
 export const logLevels = ['debug', 'info', 'warn', 'error', 'silent'] as const
 
 const level = Type.Enum([...logLevels], {
-  description: 'From which on lines are written; debug has a line for each request',
+  description: 'Minimum level of log lines; debug logs each request',
 })
 const Logging = model('Logging', { level })
 
 /** The log of the platform, while it runs. */
 export const logging = resource('logging', {
   get: {
-    summary: 'What is logged',
+    summary: 'Show the log level',
     input: strict({}),
     output: Logging,
     errors: [],
     http: [{ method: 'GET', path: '/api/v1/admin/logging' }],
   },
   put: {
-    summary: 'Change what is logged, until the platform is restarted',
+    summary: 'Set the log level until the next restart',
     input: strict({ level }),
     output: Logging,
     errors: [],

@@ -44,9 +44,9 @@ export const MetricName = Type.String({
   maxLength: metricLimits.nameLength,
   ...form(
     '^[A-Za-z]\\w*(?:\\.\\w+)*$',
-    'words of letters, digits and _, joined by dots, such as jobs.done.total',
+    'words of letters, digits and _, separated by dots, such as jobs.done.total',
   ),
-  description: 'Name of the metric',
+  description: 'Metric name',
 })
 
 /** Whose a metric is: the platform's own, or the prefix of an extension. */
@@ -56,7 +56,7 @@ export const Labels = Type.Record(
   Type.String(
     form(
       `^(?!__)[A-Za-z_]\\w{0,${metricLimits.labelNameLength - 1}}$`,
-      'a letter or _, then letters, digits and _',
+      'a letter or _, followed by letters, digits and _',
     ),
   ),
   Type.String({
@@ -66,7 +66,7 @@ export const Labels = Type.Record(
   {
     maxProperties: metricLimits.labels,
     additionalProperties: false,
-    description: 'Labels by name; each combination of values is a series of its own',
+    description: 'Labels by name; each combination of values is a separate series',
   },
 )
 export type Labels = Static<typeof Labels>
@@ -74,7 +74,8 @@ export type Labels = Static<typeof Labels>
 export const metricKinds = ['counter', 'gauge', 'histogram'] as const
 export type MetricKind = (typeof metricKinds)[number]
 export const Kind = Type.Enum([...metricKinds], {
-  description: 'counter: only grows; gauge: goes up and down; histogram: many single values',
+  description:
+    'Metric type. counter: only increases; gauge: goes up and down; histogram: distribution of values',
 })
 
 const Value = (description: string) =>
@@ -82,15 +83,15 @@ const Value = (description: string) =>
 
 /** Values since the last report. */
 export const Distribution = model('Distribution', {
-  count: Count('How many values'),
-  sum: Value('Their sum'),
-  min: Value('The smallest'),
-  max: Value('The largest'),
+  count: Count('Number of values'),
+  sum: Value('Sum of the values'),
+  min: Value('Smallest value'),
+  max: Value('Largest value'),
   buckets: Type.Optional(
-    Type.Array(Count('Values in this bucket'), {
+    Type.Array(Count('Number of values in this bucket'), {
       minItems: histogramBounds.length + 1,
       maxItems: histogramBounds.length + 1,
-      description: `How many were at most 0.0001, 0.0002, 0.0005 and so on to 10000 and above the bound before, and above all; ${histogramBounds.length + 1} numbers`,
+      description: `Number of values per bucket, ${histogramBounds.length + 1} numbers: the upper bounds are 0.0001, 0.0002, 0.0005 and so on to 10000, and the last bucket counts all greater values`,
     }),
   ),
 })
@@ -105,12 +106,10 @@ export const Measurement = model('Measurement', {
     Type.String({
       maxLength: metricLimits.helpLength,
       ...oneLine,
-      description: 'What it is, with its unit',
+      description: 'Description of the metric, with its unit',
     }),
   ),
-  value: Type.Optional(
-    Value('Of a counter: by how much it has grown since the last report; of a gauge: its value'),
-  ),
+  value: Type.Optional(Value('Counter: increase since the last report; gauge: current value')),
   distribution: Type.Optional(Distribution),
 })
 export type Measurement = Static<typeof Measurement>
@@ -129,4 +128,4 @@ export const aggregatesOf: Readonly<Record<MetricKind, readonly Aggregate[]>> = 
   histogram: ['avg', 'min', 'max', 'sum', 'rate'],
 }
 
-export const Help = Text('What it is, with its unit')
+export const Help = Text('Description of the metric, with its unit')

@@ -21,15 +21,16 @@ export const maxFeedEntries = 100
 
 /** What they can be about, each with what it means. */
 export const notificationTypes = {
-  'migration-added': 'A migration was defined',
-  'migration-live': 'All that was there is copied; from now on changes are followed',
-  'migration-completed': 'A migration has nothing left to do; a warning when paths did not arrive',
-  'migration-auto-stopped': 'A migration was stopped without being asked to; resolved when it goes on',
-  'migration-condition': 'Something keeps a migration from moving; resolved when it no longer does',
-  'work-lost': 'Work of a migration was lost with the broker’s store, and is done again; resolved when it is',
-  'verification-finished': 'A verification has ended; a warning when it found discrepancies',
+  'migration-added': 'A migration was created',
+  'migration-live': 'The first scan is copied, and the migration now follows changes',
+  'migration-completed': 'A migration is completed; a warning if paths failed',
+  'migration-auto-stopped': 'The platform stopped a migration; resolved when it continues',
+  'migration-condition': 'A migration is blocked; resolved when it moves again',
+  'work-lost':
+    'Work of a migration was lost with the store of the broker and is repeated; resolved when that is done',
+  'verification-finished': 'A verification has ended; a warning if it found discrepancies',
   'cleanup-finished': 'A cleanup has ended',
-  alert: 'A rule for alerts has fired; resolved with the alert',
+  alert: 'An alert fired; resolved with the alert',
 } as const
 export type NotificationType = keyof typeof notificationTypes
 const typeNames = Object.keys(notificationTypes) as NotificationType[]
@@ -43,18 +44,20 @@ const typeHelp = typeNames.map((type) => `${type}: ${notificationTypes[type]}`).
 const maxFacts = 10
 
 export const Notification = model('Notification', {
-  id: Uuid('Id of the notification'),
+  id: Uuid('Notification id'),
   type: Type.Enum(typeNames, { description: typeHelp }),
   level: Type.Enum([...notificationLevels]),
-  object: Type.String({ maxLength: maxIdLength, description: 'Name of the migration; of an alert its id' }),
-  message: Text('What happened, for a person'),
-  resolved: Type.Boolean({ description: 'Whether a problem is over; false for what is none' }),
-  created: Timestamp('When it happened'),
-  updated: Timestamp('When it was resolved, or when it happened'),
+  object: Type.String({ maxLength: maxIdLength, description: 'Migration name, or alert id for an alert' }),
+  message: Text('Description of the event'),
+  resolved: Type.Boolean({
+    description: 'Whether a problem is resolved; false for notifications that are not problems',
+  }),
+  created: Timestamp('Time of the event'),
+  updated: Timestamp('Time when the problem was resolved, or of the event'),
   facts: record(
     Type.Union([Type.String({ maxLength: 2_000 }), Type.Number()]),
     maxFacts,
-    'What the event said, by its names',
+    'Fields of the event',
   ),
 })
 export type Notification = Static<typeof Notification>
@@ -63,19 +66,23 @@ export type Notification = Static<typeof Notification>
 const notificationDeadlineMs = 30_000
 
 const path = '/api/v1/notifications'
-const description = `Made of the events that are kept, which is for seven days at most: the newest ${maxNotifications}.`
+const description = `Covers the stored events of at most seven days, up to the newest ${maxNotifications} notifications.`
 
 /** What happened that somebody wants to hear of, for those who ask from time to time; events tell it at once. */
 export const notifications = resource('notifications', {
   list: {
-    summary: 'What happened, the newest first',
+    summary: 'List notifications, newest first',
     description,
     input: strict({
-      since: Type.Optional(Timestamp('Only what happened, or was resolved, from this moment on')),
-      type: Type.Optional(Type.Enum(typeNames, { description: 'Only of this type' })),
-      level: Type.Optional(Type.Enum([...notificationLevels], { description: 'Only of this level' })),
-      object: Type.Optional(Name('Only about this migration')),
-      resolved: Type.Optional(Type.Boolean({ description: 'Only those that are resolved, or are not' })),
+      since: Type.Optional(
+        Timestamp('Return only notifications that were created or resolved at or after this time'),
+      ),
+      type: Type.Optional(Type.Enum(typeNames, { description: 'Return only this type' })),
+      level: Type.Optional(Type.Enum([...notificationLevels], { description: 'Return only this level' })),
+      object: Type.Optional(Name('Return only notifications about this migration')),
+      resolved: Type.Optional(
+        Type.Boolean({ description: 'Return only resolved or only unresolved notifications' }),
+      ),
       ...page,
     }),
     output: list(Notification),
@@ -88,8 +95,8 @@ export const notifications = resource('notifications', {
     deadlineMs: notificationDeadlineMs,
   },
   get: {
-    summary: 'One notification',
-    input: strict({ notificationId: Uuid('Id of the notification') }),
+    summary: 'Show a notification',
+    input: strict({ notificationId: Uuid('Notification id') }),
     output: Notification,
     errors: ['NOT_FOUND'],
     http: [{ method: 'GET', path: `${path}/{notificationId}` }],
@@ -97,7 +104,7 @@ export const notifications = resource('notifications', {
     deadlineMs: notificationDeadlineMs,
   },
   latest: {
-    summary: 'The newest notification',
+    summary: 'Show the newest notification',
     input: strict({}),
     output: Notification,
     errors: ['NOT_FOUND'],
@@ -105,7 +112,7 @@ export const notifications = resource('notifications', {
     deadlineMs: notificationDeadlineMs,
   },
   feed: {
-    summary: `The newest ${maxFeedEntries} notifications as an Atom feed (RFC 4287)`,
+    summary: `Get the newest ${maxFeedEntries} notifications as an Atom feed (RFC 4287)`,
     input: strict({ from }),
     output: Part,
     errors: [],

@@ -25,17 +25,17 @@ const Duration = (description: string) =>
 const Source = Type.String({
   minLength: 1,
   maxLength: 63,
-  description: 'Who reports it: gantry for the platform itself, or the prefix of an extension',
+  description: 'Source of the metric: gantry for the platform, or the prefix of an extension',
 })
 
 const Series = model('MetricSeries', {
   source: Source,
   labels: Labels,
-  value: Type.Optional(Type.Number({ description: 'The aggregate of the whole window' })),
+  value: Type.Optional(Type.Number({ description: 'Aggregate of the whole window' })),
   points: list(
     strict({
-      time: Timestamp('Beginning of the step'),
-      value: Type.Number({ description: 'The aggregate' }),
+      time: Timestamp('Start of the step'),
+      value: Type.Number({ description: 'Aggregate of the step' }),
     }),
     maxPointsOfSeries,
   ),
@@ -45,7 +45,7 @@ const Series = model('MetricSeries', {
 export const observability = resource('observability', {
   report: {
     summary: 'Report metrics of an extension',
-    description: `The key must be allowed to subscribe to all subjects of the prefix, and be of its owner. A source has at most ${metricLimits.seriesOfSource} series.`,
+    description: `The key must belong to the owner of the prefix and be allowed to subscribe to all its subjects. A source can have at most ${metricLimits.seriesOfSource} series.`,
     input: strict({ prefix: Prefix, measurements: list(Measurement, metricLimits.measurements) }),
     output: Nothing,
     errors: ['NOT_FOUND', 'NOT_ALLOWED_IN_STATE'],
@@ -53,15 +53,15 @@ export const observability = resource('observability', {
     brokerOnly: true,
   },
   list: {
-    summary: 'The metrics that you may see',
+    summary: 'List the metrics that you can see',
     input: strict({ source: Type.Optional(Source) }),
     output: list(
       model('Metric', {
         name: MetricName,
         source: Source,
         kind: Kind,
-        series: Count('How many combinations of labels it has'),
-        updated: Timestamp('When it was reported last'),
+        series: Count('Number of series, one per combination of labels'),
+        updated: Timestamp('Time of the last report'),
         help: Type.Optional(Help),
         subject: SubjectPattern,
       }),
@@ -75,25 +75,27 @@ export const observability = resource('observability', {
     },
   },
   query_scalar_metrics: {
-    summary: 'Values of a metric over time',
+    summary: 'Query the values of a metric over time',
     description:
-      'Kept are 10 s for an hour, minutes for a day, ten minutes for eight days; the step is a multiple of what is kept for the window. What is from before the last start of the platform is kept by the minute. Of a counter there are rate (a second), sum and last (since it began), of a gauge last, avg, min, max and sum (of all series), of a histogram avg, min, max, sum and rate.',
+      'Values are stored every 10 s for an hour, every minute for a day and every ten minutes for eight days. The step is a multiple of the resolution that is stored for the window. Values from before the last start of the platform have a resolution of at most one minute. Aggregates of a counter are rate (per second), sum and last (total since it began). Aggregates of a gauge are last, avg, min, max and sum (of all series). Aggregates of a histogram are avg, min, max, sum and rate.',
     input: strict({
       name: MetricName,
       source: Type.Optional(Source),
       labels: Type.Optional(Labels),
-      since: Type.Optional(Duration(`How far back, at most ${longestWindow}; default ${defaultWindow}`)),
+      since: Type.Optional(
+        Duration(`Length of the window, at most ${longestWindow}; default ${defaultWindow}`),
+      ),
       until: Type.Optional(Timestamp('End of the window; default now')),
-      step: Type.Optional(Duration('Time between two values; default a sixtieth of the window')),
+      step: Type.Optional(Duration('Time between two values; default 1/60 of the window')),
       aggregate: Type.Optional(
         Type.Enum([...aggregates], {
           description:
-            'What is made of all values in a step; default rate of a counter, last of a gauge, avg of a histogram',
+            'Aggregation of the values in a step; default rate for a counter, last for a gauge, avg for a histogram',
         }),
       ),
       combine: Type.Optional(
         Type.Boolean({
-          description: 'One series of all that match, instead of each by itself; default false',
+          description: 'Merge all matching series into one; default false',
         }),
       ),
     }),
@@ -101,22 +103,23 @@ export const observability = resource('observability', {
       name: MetricName,
       kind: Kind,
       aggregate: Type.Enum([...aggregates]),
-      from: Timestamp('Beginning of the window'),
+      from: Timestamp('Start of the window'),
       to: Timestamp('End of the window'),
       stepSeconds: Count('Seconds between two values'),
-      stepReason: Type.Optional(Text('Why these are more than were asked for')),
+      stepReason: Type.Optional(Text('Reason why the step is longer than requested')),
       series: list(Series, metricLimits.series),
     }),
     errors: ['NOT_FOUND'],
     http: [{ method: 'GET', path: '/api/v1/observability/query_scalar_metrics' }],
     cli: {
+      verb: 'query-scalar-metrics',
       chart: true,
       example:
-        'gantry observability query_scalar_metrics --name http.requests.total --since 1h --step 30s --aggregate rate',
+        'gantry observability query-scalar-metrics --name http.requests.total --since 1h --step 30s --aggregate rate',
     },
   },
   prometheus: {
-    summary: 'All metrics that you may see, in the text format of Prometheus',
+    summary: 'Get all metrics that you can see in Prometheus text format',
     input: strict({ from }),
     output: Part,
     errors: [],
@@ -128,7 +131,7 @@ export const observability = resource('observability', {
 /** What services ask. */
 export const observabilityInternal = internalResource('observability', {
   forget: {
-    summary: 'Forget all that a source has reported',
+    summary: 'Delete all metrics of a source',
     input: strict({ source: Source }),
     output: Nothing,
     errors: [],

@@ -16,14 +16,14 @@ export const maxSummed = 200_000
 const Dimension = Type.String({
   maxLength: 100,
   ...form('^[A-Za-z][\\w.:/-]*$', 'a name such as forecasts or storage.bytes'),
-  description: 'What is counted, with its unit, such as forecasts or storage.bytes',
+  description: 'Counted item with its unit, such as forecasts or storage.bytes',
 })
-const Quantity = Type.Number({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER, description: 'How much' })
-const Owner = Subject('Who has used it: a person, a team, a customer')
+const Quantity = Type.Number({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER, description: 'Quantity used' })
+const Owner = Subject('User, team or customer that used it')
 
 export const UsageRecord = model('UsageRecord', {
-  id: Count('Grows; the id of the last one of a page is `after` of the next'),
-  time: Timestamp('When it was recorded'),
+  id: Count('Record id: increases; pass the last id of a page as `after` for the next page'),
+  time: Timestamp('Time of recording'),
   prefix: Prefix,
   dimension: Dimension,
   quantity: Quantity,
@@ -36,30 +36,32 @@ const filter = {
   prefix: Type.Optional(Prefix),
   dimension: Type.Optional(Dimension),
   owner: Type.Optional(Owner),
-  since: Type.Optional(Timestamp('Only what was recorded at this moment or later')),
-  until: Type.Optional(Timestamp('Only what was recorded before this moment')),
+  since: Type.Optional(Timestamp('Start of the period')),
+  until: Type.Optional(Timestamp('End of the period (exclusive)')),
 }
-const seen = `You see what is recorded for you, and all that your own extensions record; administrators see everything. Records are kept for ${keptUsageDays} days.`
+const seen = `Returns records for you and records of your own extensions; administrators get all records. Records are kept for ${keptUsageDays} days.`
 
 /** What extensions have done for whom: recorded by them, to be billed or shared out by. */
 export const usage = resource('usage', {
   record: {
-    summary: 'Record what an extension has done for somebody',
+    summary: 'Record usage of an extension',
     description:
-      'The key must be allowed to subscribe to all subjects of the prefix, and be of its owner. The answer comes when it is stored. The same `id` again within an hour is the same record.',
+      'The key must belong to the owner of the prefix and be allowed to subscribe to all its subjects. Replies after the record is stored. A repeated `id` within an hour does not create another record.',
     input: strict({
       prefix: Prefix,
       id: Type.Optional(
         Type.String({
           minLength: 1,
           maxLength: 100,
-          ...form('^[\\x21-\\x7e]+$', 'printable ASCII characters without blanks'),
-          description: 'Names the record, so that it can be sent again; default: a new one each time',
+          ...form('^[\\x21-\\x7e]+$', 'printable ASCII characters without spaces'),
+          description: 'Deduplication id, for safe retries (generated if omitted)',
         }),
       ),
       dimension: Dimension,
       quantity: Quantity,
-      owner: Type.Optional(Subject('Who has used it; default: the owner of the extension')),
+      owner: Type.Optional(
+        Subject('User, team or customer that used it; default: the owner of the extension'),
+      ),
     }),
     output: strict({ id: UsageRecord.properties.id }),
     errors: ['NOT_FOUND', 'LIMIT_REACHED'],
@@ -67,22 +69,22 @@ export const usage = resource('usage', {
     brokerOnly: true,
   },
   list: {
-    summary: 'What was used, by whom and when',
+    summary: 'List usage records',
     description: seen,
     input: strict({
       ...filter,
-      after: Type.Optional(Count('Only those with a higher id: `next` of the page before')),
+      after: Type.Optional(Count('Return only records with a higher id: `next` of the previous page')),
       limit: Type.Optional(
         Type.Integer({
           minimum: 1,
           maximum: maxPageLength,
-          description: `Longest page; default ${maxPageLength}`,
+          description: `Maximum number of records; default ${maxPageLength}`,
         }),
       ),
     }),
     output: strict({
       records: list(UsageRecord),
-      next: Type.Optional(Count('`after` of the page that follows; not there in the last one')),
+      next: Type.Optional(Count('Value of `after` for the next page; absent on the last page')),
     }),
     errors: [],
     http: [{ method: 'GET', path: '/api/v1/usage' }],
@@ -90,7 +92,7 @@ export const usage = resource('usage', {
     deadlineMs: 30_000,
   },
   totals: {
-    summary: 'How much was used, summed up by extension, dimension and owner',
+    summary: 'Show total usage by extension, dimension and owner',
     description: seen,
     input: strict(filter),
     output: list(
@@ -98,8 +100,8 @@ export const usage = resource('usage', {
         prefix: Prefix,
         dimension: Dimension,
         owner: Owner,
-        quantity: Type.Number({ description: 'Sum' }),
-        records: Count('Of how many records'),
+        quantity: Type.Number({ description: 'Total quantity' }),
+        records: Count('Number of records in the total'),
       }),
     ),
     errors: [],
@@ -108,7 +110,7 @@ export const usage = resource('usage', {
     deadlineMs: 30_000,
   },
   export: {
-    summary: 'All records of usage, as a table or as a line of JSON for each',
+    summary: 'Export all usage records as a table or as JSON lines',
     description: seen,
     input: strict({ ...filter, format: exportFormat, from }),
     output: Part,

@@ -9,7 +9,7 @@ const Address = Type.String({ maxLength: 300, format: 'uri' })
 const Component = strict({
   name: Type.String({ maxLength: 60 }),
   healthy: Type.Boolean(),
-  message: Type.Optional(Text('What is wrong, and what to do')),
+  message: Type.Optional(Text('Problem and fix')),
 })
 
 const Health = model('Health', {
@@ -24,7 +24,7 @@ const ClientId = (description: string) => Type.String({ maxLength: 400, descript
 const IdentityProvider = model('IdentityProvider', {
   issuer: Address,
   clientId: ClientId('Client id of the command line and other programs'),
-  uiClientId: ClientId('Client id of the pages'),
+  uiClientId: ClientId('Client id of the web interface'),
 })
 
 const lossHelp = lossKindNames.map((kind) => `${kind}: ${lossKinds[kind]}`).join('; ')
@@ -32,11 +32,11 @@ const lossHelp = lossKindNames.map((kind) => `${kind}: ${lossKinds[kind]}`).join
 const Loss = model('StateLoss', {
   store: Type.String({ maxLength: 200, description: 'Bucket or stream' }),
   id: Type.Optional(
-    Type.String({ maxLength: 2_000, description: 'Of the record; absent when the whole store is meant' }),
+    Type.String({ maxLength: 2_000, description: 'Record id; absent if the whole store is affected' }),
   ),
   kind: Type.Enum(lossKindNames, { description: lossHelp }),
-  messages: Type.Optional(Count('Messages of a stream that are missing, or that are there again')),
-  found: Timestamp('When it was found'),
+  messages: Type.Optional(Count('Number of messages of a stream that are missing or have returned')),
+  found: Timestamp('Time of detection'),
 })
 
 const Losses = list(Loss, maxLosses)
@@ -50,20 +50,20 @@ export type TaskOwner = (typeof taskOwners)[number]
 
 const Task = model('Task', {
   name: Type.String({ maxLength: 60 }),
-  owner: Type.Enum(taskOwners, { description: 'Which processes of a cluster run it' }),
-  summary: Text('What it does'),
+  owner: Type.Enum(taskOwners, { description: 'Processes of a cluster that run the task' }),
+  summary: Text('Description of the task'),
   everySeconds: Type.Optional(
-    Type.Number({ minimum: 0, description: 'Period; absent if it runs when it is due' }),
+    Type.Number({ minimum: 0, description: 'Interval in seconds; absent if the task runs on demand' }),
   ),
-  running: Count('How many of it this process has now, for example one for each migration'),
-  runs: Count('Runs since this process started'),
-  failures: Count('Runs that failed'),
-  lastRun: Type.Optional(Timestamp('When the last run began')),
+  running: Count('Number of instances in this process, for example one per migration'),
+  runs: Count('Number of runs since this process started'),
+  failures: Count('Number of failed runs'),
+  lastRun: Type.Optional(Timestamp('Start of the last run')),
   durationMs: Type.Optional(
-    Type.Number({ minimum: 0, description: 'How long that run took, in milliseconds' }),
+    Type.Number({ minimum: 0, description: 'Duration of the last run in milliseconds' }),
   ),
-  nextRun: Type.Optional(Timestamp('When the next run is due')),
-  lastError: Type.Optional(Text('Why a run failed last')),
+  nextRun: Type.Optional(Timestamp('Time when the next run is due')),
+  lastError: Type.Optional(Text('Error of the last failed run')),
 })
 
 /** More tasks than this program has. */
@@ -72,20 +72,21 @@ const maxTasks = 200
 /** What the platform says of itself. */
 export const platform = resource('platform', {
   info: {
-    summary: 'Name, version and addresses of this platform',
+    summary: 'Show name, version and addresses of the platform',
     input: strict({}),
     output: strict({
       name: Type.String({ maxLength: 60, description: 'Product name' }),
       version: Type.String({ maxLength: 40, description: 'Semantic version' }),
       instance: Type.String({
         maxLength: 60,
-        description: 'Id of this instance; every API token encodes it',
+        description: 'Instance id; every API token contains it',
       }),
       broker: strict({ tcp: Address, websocket: Address }),
       http: strict(ofEachServer(() => Address)),
       identityProvider: Type.Optional(IdentityProvider),
       bootstrap: Type.Boolean({
-        description: 'Whether everybody who signs in is an administrator, as none is configured',
+        description:
+          'Whether everybody who signs in is an administrator, because no administrator is configured',
       }),
     }),
     errors: [],
@@ -93,32 +94,32 @@ export const platform = resource('platform', {
     cli: { example: 'gantry platform info' },
   },
   ping: {
-    summary: 'Whether the platform answers',
+    summary: 'Check whether the platform responds',
     input: strict({}),
     output: strict({ message: Type.Literal('pong') }),
     errors: [],
     http: [{ method: 'GET', path: '/api/v1/ping', public: true }],
   },
   health: {
-    summary: 'Status of each component',
+    summary: 'Show the status of each component',
     description:
-      'Answers UNAVAILABLE (503) with the same details while a component is degraded, and without them while the broker does not answer.',
+      'Returns UNAVAILABLE (503) with the same details while a component is degraded, and without details while the broker does not respond.',
     input: strict({}),
     output: Health,
     errors: [],
     http: [{ method: 'GET', path: '/api/v1/health', public: true }],
   },
   ready: {
-    summary: 'Whether the platform takes work; for load balancers',
+    summary: 'Check whether the platform accepts work, for load balancers',
     input: strict({}),
     output: strict({ ready: Type.Literal(true) }),
     errors: [],
     http: [{ method: 'GET', path: '/api/v1/ready', public: true }],
   },
   losses: {
-    summary: 'Damage to stored state that nobody has accepted yet',
+    summary: 'List damage to stored state that is not accepted yet',
     description:
-      'At each start, stored records are compared with a journal of what was acknowledged. Records that are missing, older or undeleted are restored, and listed here. What each stream had stored is compared as well, at each start and every few seconds: missing messages are listed.',
+      'At each start, the platform compares stored records with a journal of acknowledged changes. It restores records that are missing, outdated or undeleted, and lists them here. It also checks the contents of each stream, at each start and every few seconds, and lists missing messages.',
     input: strict({}),
     output: Losses,
     errors: [],
@@ -126,8 +127,8 @@ export const platform = resource('platform', {
     cli: { columns: ['store', 'id', 'kind', 'messages', 'found'] },
   },
   'accept-losses': {
-    summary: 'Accept the damage that is listed: health does not report it any more',
-    description: 'Answers with what was accepted. Check the records that are listed first.',
+    summary: 'Accept the listed damage, so that health no longer reports it',
+    description: 'Check the listed records first. Returns the accepted entries.',
     input: strict({}),
     output: Losses,
     errors: [],
@@ -136,7 +137,7 @@ export const platform = resource('platform', {
     cli: { columns: ['store', 'id', 'kind', 'messages', 'found'] },
   },
   tasks: {
-    summary: 'List the background tasks of the platform: who runs them, and when they ran',
+    summary: 'List the background tasks of the platform with their last and next runs',
     input: strict({}),
     output: list(Task, maxTasks),
     errors: [],

@@ -20,23 +20,23 @@ const words: Record<RuleType, { readonly verb: string; readonly summary: string;
   {
     regex: {
       verb: 'create-regex',
-      summary: 'a pattern of paths',
+      summary: 'path pattern',
       example: "no-temporary-files --pattern-type GLOB --regex '*.tmp'",
     },
     fileSize: {
       verb: 'create-file-size',
-      summary: 'a size of files',
+      summary: 'file size',
       example: 'large --value 100 --unit GB',
     },
     date: {
       verb: 'create-date',
-      summary: 'a date of files',
+      summary: 'file date',
       example: 'old --before-iso-date-time 2020-01-01T00:00:00Z',
     },
-    age: { verb: 'create-age', summary: 'an age of files', example: 'new --time-value 2 --time-unit Days' },
+    age: { verb: 'create-age', summary: 'file age', example: 'new --time-value 2 --time-unit Days' },
     paths: {
       verb: 'create-paths',
-      summary: 'a list of paths',
+      summary: 'list of paths',
       example: 'projects --paths /projects/a --paths /projects/b',
     },
   }
@@ -49,7 +49,7 @@ export function ruleContracts(effect: RuleEffect) {
 
   const create = <P extends TProperties>(type: RuleType, fields: P) =>
     ({
-      summary: `Make ${article} by ${words[type].summary}`,
+      summary: `Create ${article} by ${words[type].summary}`,
       input: strict({ ...ruleHead, ...fields }),
       output: View,
       errors: ['ALREADY_EXISTS', 'LIMIT_REACHED'],
@@ -69,7 +69,7 @@ export function ruleContracts(effect: RuleEffect) {
     'create-age': create('age', ruleForms.age),
     'create-paths': create('paths', ruleForms.paths),
     'create-many': {
-      summary: `Make several ${resource}, all or none`,
+      summary: `Create several ${resource}, all or none`,
       input: strict({ rules: Type.Array(Rule, { minItems: 1, maxItems: maxRules, description: 'Rules' }) }),
       output: list(View, maxRules),
       errors: ['ALREADY_EXISTS', 'LIMIT_REACHED'],
@@ -81,7 +81,7 @@ export function ruleContracts(effect: RuleEffect) {
       },
     },
     get: {
-      summary: `One ${effect}`,
+      summary: `Show ${article}`,
       input: ofRule,
       output: View,
       errors: ['NOT_FOUND'],
@@ -89,7 +89,7 @@ export function ruleContracts(effect: RuleEffect) {
       cli: { args: ['id'] },
     },
     delete: {
-      summary: `Forget ${article} that no migration has`,
+      summary: `Delete ${article} that no migration uses`,
       input: ofRule,
       output: Nothing,
       errors: ['NOT_FOUND', 'NOT_ALLOWED_IN_STATE', 'IN_USE'],
@@ -98,8 +98,9 @@ export function ruleContracts(effect: RuleEffect) {
       cli: { args: ['id'] },
     },
     attach: {
-      summary: `Give ${article} to a migration, for what it has not looked at yet`,
-      description: 'What was copied stays at the target.',
+      summary: `Add ${article} to a migration`,
+      description:
+        'Applies to paths that are not scanned yet. Files that are already copied stay at the target.',
       input: ofMigration,
       output: Nothing,
       errors: ['NOT_FOUND', 'ALREADY_EXISTS', 'UNSUPPORTED'],
@@ -108,8 +109,9 @@ export function ruleContracts(effect: RuleEffect) {
       cli: { args: ['migrationId', 'id'], example: `gantry ${resource} attach nightly no-temporary-files` },
     },
     detach: {
-      summary: `Take ${article} from a migration, for what it has not looked at yet`,
-      description: 'What was left out comes with the next scan of its folder.',
+      summary: `Remove ${article} from a migration`,
+      description:
+        'Applies to paths that are not scanned yet. Skipped paths are copied with the next scan of their folder.',
       input: ofMigration,
       output: Nothing,
       errors: ['NOT_FOUND'],
@@ -118,7 +120,7 @@ export function ruleContracts(effect: RuleEffect) {
       cli: { args: ['migrationId', 'id'] },
     },
     attached: {
-      summary: `The ${resource} of a migration, in the order in which they decide`,
+      summary: `List the ${resource} of a migration in the order of evaluation`,
       input: strict({ migrationId }),
       output: list(View, maxRules),
       errors: ['NOT_FOUND'],

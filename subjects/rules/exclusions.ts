@@ -31,12 +31,18 @@ export const pathDecisions = [
 export const exclusions = resource('exclusions', {
   ...ruleContracts('exclusion'),
   list: {
-    summary:
-      'All exclusions: those that were made, those of every new migration, those that come with a kind of source, and what targets refuse',
+    summary: 'List exclusions, including default and store-specific ones',
     input: strict({
-      scope: Type.Optional(Type.Enum([...exclusionScopes], { description: 'Only these; default: all' })),
+      scope: Type.Optional(
+        Type.Enum([...exclusionScopes], {
+          description: 'Return only exclusions of this scope; default: all',
+        }),
+      ),
       fsType: Type.Optional(
-        Type.Enum([...fsTypes], { type: 'string', description: 'Only those of this kind of filesystem' }),
+        Type.Enum([...fsTypes], {
+          type: 'string',
+          description: 'Return only exclusions of this filesystem type',
+        }),
       ),
       ...page,
     }),
@@ -46,28 +52,30 @@ export const exclusions = resource('exclusions', {
     cli: { columns: ['id', 'type', 'defaultExclusion', 'fsRestriction', 'description'] },
   },
   test: {
-    summary: 'What a migration does with a path, and which rule decides that',
+    summary: 'Show what a migration does with a path, and which rule decides',
     description:
-      'What is not given is looked up at the source. Where nothing is there, and a rule asks for size or time, the answer is DEPENDS; the target is not asked.',
+      'Fields that are not given are looked up at the source. If the path does not exist and a rule depends on size or time, the decision is DEPENDS. The target is not checked.',
     input: strict({
       migrationId,
       path: GivenPath('Path in the source filesystem'),
       type: Type.Optional(
-        Type.Enum(lookedTypes, { description: 'What stands there; default: as at the source, else file' }),
+        Type.Enum(lookedTypes, { description: 'Type of the path; default: as at the source, or file' }),
       ),
-      size: Type.Optional(Count('Bytes of the file; default: as at the source')),
-      modified: Type.Optional(Timestamp('When the file was changed; default: as at the source')),
+      size: Type.Optional(Count('File size in bytes; default: as at the source')),
+      modified: Type.Optional(Timestamp('Modification time of the file; default: as at the source')),
     }),
     output: strict({
-      path: Path('The same'),
+      path: Path('Path in the source filesystem'),
       decision: Type.Enum([...pathDecisions]),
       exclusion: Type.Optional(ExclusionView),
       inclusion: Type.Optional(InclusionView),
-      targetPath: Type.Optional(Path('Where it goes at the target')),
-      pathMappingId: Type.Optional(Name('The path mapping that leads there')),
-      explanation: Text('The decision in words'),
+      targetPath: Type.Optional(Path('Path at the target')),
+      pathMappingId: Type.Optional(Name('Path mapping that determines the target path')),
+      explanation: Text('Explanation of the decision'),
       judgedAs: Type.Optional(
-        Text('What the rules were asked about: type, size and time, and whether given or at the source'),
+        Text(
+          'Type, size and time that the rules were evaluated with, and whether they were given or read at the source',
+        ),
       ),
     }),
     errors: ['NOT_FOUND'],

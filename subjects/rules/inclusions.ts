@@ -7,7 +7,7 @@ import { list, page, strict } from '../kit/schemas.ts'
 export const inclusions = resource('inclusions', {
   ...ruleContracts('inclusion'),
   list: {
-    summary: 'All inclusions',
+    summary: 'List inclusions',
     input: strict(page),
     output: list(InclusionView),
     errors: [],

@@ -4,7 +4,7 @@ import { migrationId } from '../migrations/model/model.ts'
 import { maxPathMappings, PathMapping } from '../migrations/model/path-mapping-model.ts'
 import { GivenPath, list, model, Name, Nothing, page, strict, Text } from '../kit/schemas.ts'
 
-const pathMappingId = Name('Name of the path mapping')
+const pathMappingId = Name('Path mapping name')
 const byId = strict({ pathMappingId })
 const { sourceFileSystem, sourcePath, targetFileSystem, targetPath } = PathMapping.properties
 
@@ -16,12 +16,12 @@ const CheckResult = model('MigrationMappingCheckResult', {
 
 export const pathMappings = resource('path-mappings', {
   create: {
-    summary: 'Lead a folder of a source elsewhere at a target',
+    summary: 'Map a source folder to a different path at a target',
     description:
-      'For migrations that are created or reset with it from then on. Refused where another mapping leads to the same place.',
+      'Applies to migrations that are created or reset afterwards. Refused if another mapping maps to the same target path.',
     input: strict({
-      pathMappingId: Type.Optional(Name('Name of the path mapping; default: a generated one')),
-      description: Type.Optional(Text('What it is for')),
+      pathMappingId: Type.Optional(Name('Path mapping name (generated if omitted)')),
+      description: Type.Optional(Text('Purpose of the mapping')),
       sourceFileSystem,
       sourcePath,
       targetFileSystem,
@@ -37,10 +37,10 @@ export const pathMappings = resource('path-mappings', {
     },
   },
   list: {
-    summary: 'All path mappings',
+    summary: 'List path mappings',
     input: strict({
-      sourceFileSystemName: Type.Optional(Name('Only those of this source')),
-      targetFileSystemName: Type.Optional(Name('Only those of this target')),
+      sourceFileSystemName: Type.Optional(Name('Return only mappings of this source')),
+      targetFileSystemName: Type.Optional(Name('Return only mappings of this target')),
       ...page,
     }),
     output: list(PathMapping),
@@ -49,7 +49,7 @@ export const pathMappings = resource('path-mappings', {
     cli: { columns: ['id', 'sourceFileSystem', 'sourcePath', 'targetFileSystem', 'targetPath'] },
   },
   get: {
-    summary: 'One path mapping',
+    summary: 'Show a path mapping',
     input: byId,
     output: PathMapping,
     errors: ['NOT_FOUND'],
@@ -57,7 +57,7 @@ export const pathMappings = resource('path-mappings', {
     cli: { args: ['pathMappingId'] },
   },
   delete: {
-    summary: 'Forget a path mapping; migrations that there are keep it',
+    summary: 'Delete a path mapping; existing migrations keep it',
     input: byId,
     output: Nothing,
     errors: ['NOT_FOUND'],
@@ -66,11 +66,11 @@ export const pathMappings = resource('path-mappings', {
     cli: { args: ['pathMappingId'] },
   },
   'check-migration': {
-    summary: 'Which path mappings a migration would have, and which migrations it would collide with',
+    summary: 'Show path mappings that apply to a migration, and migrations that conflict with it',
     input: strict({
       migrationId,
       path: GivenPath('Folder to migrate'),
-      source: Type.Optional(Name('Source filesystem; default: the only one there is')),
+      source: Type.Optional(Name('Source filesystem; may be omitted if there is only one')),
       target: Name('Target filesystem'),
     }),
     output: CheckResult,

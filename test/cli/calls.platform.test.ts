@@ -13,10 +13,10 @@ import { resources } from '../../subjects/index.ts'
 import { gantry, testTerminal } from './support.ts'
 
 let platform: TestPlatform
-let folder: ReturnType<typeof createFolder<'data'>>
+let folder: ReturnType<typeof createFolder<'data' | 'copy'>>
 beforeAll(async () => {
   platform = await startTestPlatform()
-  folder = createFolder('data')
+  folder = createFolder('data', 'copy')
   writeFileSync(join(folder.data, 'a b'), 'x'.repeat(2048))
 })
 afterAll(async () => {
@@ -62,6 +62,33 @@ test('texts arrive as values: what was made is listed', async () => {
   )
   expect((await operator('filesystems', 'delete', 'cli')).out).toBe('done\n')
   expect((await operator('filesystems', 'list')).out).toBe('none\n')
+})
+
+test('names that exist are offered where one is wanted, and not for what is being made', async () => {
+  const offered = async (...words: string[]) => (await operator('complete', '--', ...words)).out
+  const make = (name: string, role: string, root: string) =>
+    operator('filesystems', 'create-local', name, '--role', role, '--fs-root', root)
+  await make('cli-from', 'source', folder.data)
+  await make('cli-to', 'target', folder.copy)
+  for (const name of ['$(reboot)', 'two words', '--server=evil']) await make(name, 'target', folder.copy)
+  const between = ['--source', 'cli-from', '--target', 'cli-to', '--path', '/']
+  expect(await operator('migrations', 'create', '--migration-id', 'cli-first', ...between)).toMatchObject({
+    code: 0,
+  })
+  expect(await offered('filesystems', 'get', '')).toBe('cli-from\ncli-to\n')
+  expect(await offered('fs', 'rm', 'cli-t')).toBe('cli-to\n')
+  expect(await offered('migrations', 'create', '--source', 'cli-f')).toBe('cli-from\n')
+  expect(await offered('migrations', 'start', '')).toBe('cli-first\n')
+  expect(await offered('watch', '')).toBe('cli-first\n')
+  expect(await offered('verifications', 'create', '')).toBe('cli-first\n')
+  expect(await offered('migrations', 'create', '--migration-id', '')).toBe('')
+  expect(await offered('metadata-catalogs', 'get', '')).toBe('')
+  const { out, err, code } = await withToken('nonsense', 'complete', '--', 'migrations', 'start', '')
+  expect({ out, err, code }).toEqual({ out: '', err: '', code: 0 })
+  await operator('migrations', 'delete', 'cli-first')
+  for (const name of ['cli-from', 'cli-to', '$(reboot)', 'two words'])
+    await operator('filesystems', 'delete', name)
+  await operator('filesystems', 'delete', '--', '--server=evil')
 })
 
 test.for([
@@ -118,10 +145,27 @@ test('what the platform refuses is exit code 1, with the request id', async () =
 
 test.for([
   [['filesystms'], /unknown command 'filesystms' \(Did you mean filesystems\?\); see gantry --help/],
-  [['keys', 'lst'], /unknown command 'lst' \(Did you mean list\?\); see gantry keys --help/],
+  [['keys', 'lst'], /unknown command 'lst' \(Did you mean one of list, ls\?\); see gantry keys --help/],
   [
     ['keys', 'get', 'k1', '--jsn'],
     /unknown option '--jsn' \(Did you mean --json\?\); see gantry keys get --help/,
+  ],
+  [
+    ['migrations', 'rescn'],
+    /unknown command 'rescn' \(Did you mean rescan\?\); see gantry migrations --help/,
+  ],
+  [
+    ['filesystems', 'create'],
+    /unknown command 'create' \(Did you mean one of create-local, .*create-gcs\?\); see gantry filesystems --help/,
+  ],
+  [['ls', 'keys'], /unknown command 'ls' \(Did you mean gantry keys list\?\); see gantry --help/],
+  [
+    ['--server', 'nats://127.0.0.1:1', 'fs', 'get', 'x', '-role', 'source'],
+    /unknown option '-role' \(Did you mean --role\?\); see gantry filesystems get --help/,
+  ],
+  [
+    ['filesystems', 'create-local', 'x', '--root', '/'],
+    /unknown option '--root' \(Did you mean (?:one of )?.*--fs-root.*\); see gantry filesystems create-local --help/,
   ],
   [['keys', 'get'], /missing required argument 'id'; see gantry keys get --help/],
   [['keys', 'get', 'k1', 'k2'], /too many arguments.*; see gantry keys get --help/],
@@ -138,9 +182,22 @@ test.for([
 test('without a token: one line that says how to get one, exit code 4', async () => {
   const { code, err } = await gantry(['info'], { cwd: folder.data })
   expect(code).toBe(4)
-  expect(err).toMatch(/^error: no token: .*\.gantry\/credentials is not there; "npm start" makes it.*\n$/)
+  expect(err).toMatch(
+    /^error: no API token found: .*\.gantry\/credentials does not exist\. Start the platform with "gantry up".*\n$/,
+  )
   const { err: inFile } = await gantry(['info', '--token-file', 'nope'], { cwd: folder.data })
-  expect(inFile).toMatch(/^error: --token-file nope is not there \(UNAUTHENTICATED\)\n$/)
+  expect(inFile).toMatch(
+    /^error: --token-file nope does not exist; give a file with an API token \(UNAUTHENTICATED\)\n$/,
+  )
+})
+
+test('a token is found in a reply that was kept as JSON, such as that of agents register', async () => {
+  const { out, code } = await operator('agents', 'register', 'host-7', '--json')
+  expect(code).toBe(0)
+  const path = join(folder.root, 'agent.json')
+  writeFileSync(path, out)
+  const found = await gantry(['credential', 'token', '--token-file', path])
+  expect(found.out).toBe(`${(JSON.parse(out) as { token: string }).token}\n`)
 })
 
 test('--token-file goes before the variable, and that before the folder', async () => {
@@ -148,7 +205,7 @@ test('--token-file goes before the variable, and that before the folder', async 
   writeFileSync(path, `${platform.operatorToken}\n`)
   const env = { GANTRY_TOKEN: 'nonsense', GANTRY_HOME: platform.home }
   expect((await gantry(['info'], { env })).err).toBe(
-    'error: what is in GANTRY_TOKEN is no API token of this platform (UNAUTHENTICATED)\n',
+    'error: GANTRY_TOKEN does not contain a valid API token for this platform; use a complete token, as "gantry keys create" prints it, or leave it out to use that of the configuration folder (UNAUTHENTICATED)\n',
   )
   const { code, out } = await gantry(['credential', 'token', '--token-file', path], { env })
   expect({ code, out }).toEqual({ code: 0, out: `${platform.operatorToken}\n` })
@@ -160,7 +217,7 @@ test('a token that the broker refuses is exit code 4', async () => {
   const { location, keyId } = parseToken(platform.operatorToken)!
   const { code, err } = await withToken(formatToken(location, keyId, 'wrong'), 'info')
   expect(code).toBe(4)
-  expect(err).toMatch(/^error: nats:\S+ refuses the token of GANTRY_TOKEN: .+ \(UNAUTHENTICATED\)\n$/)
+  expect(err).toMatch(/^error: nats:\S+ rejected the token from GANTRY_TOKEN: .+ \(UNAUTHENTICATED\)\n$/)
 })
 
 test('a key that may not do this is exit code 4', async () => {
@@ -191,7 +248,7 @@ test('a platform that is not there is exit code 3', async () => {
   const { code, err } = await operator('info', '--server', server)
   expect(code).toBe(3)
   expect(err).toMatch(
-    /^error: nobody answers at nats:\S+: start the platform with "npm start".*\(UNAVAILABLE\)\n$/,
+    /^error: nats:\S+ does not respond: start the platform with "gantry up".*\(UNAVAILABLE\)\n$/,
   )
   const json = await operator('info', '--server', server, '--json')
   expect(JSON.parse(json.err)).toMatchObject({ code: 'UNAVAILABLE' })

@@ -50,7 +50,9 @@ test('its fields are checked, and so is its answer', async () => {
   expect(wrong).toMatchObject({ code: 2, out: '' })
   expect(wrong.err).toContain('--days')
   const answer = await run('weather', 'forecast', '--city', 'Oslo', '--how', 'wrong')
-  expect(answer.err).toContain('weather has failed: the answer does not fit: city is required')
+  expect(answer.err).toContain(
+    'weather has failed: the reply does not match the output schema: city is required',
+  )
   const silent = await run('weather', 'forecast', '--city', 'Oslo', '--how', 'silent')
   expect(silent.err).toContain('TIMEOUT')
 })
@@ -77,9 +79,9 @@ test('whatever it answers: it has failed, and no token was refused', async () =>
   const told: Record<keyof typeof answers, string> = {
     text: unreadable,
     latin: unreadable,
-    deep: 'evil has answered what is too deep or too large to be shown',
-    refusing: 'evil has failed with UNAUTHENTICATED: your token is wrong',
-    undeclared: 'evil has failed with IN_USE: somebody has it',
+    deep: 'the reply of evil is too large or too deeply nested to show: request less data',
+    refusing: 'evil failed with UNAUTHENTICATED: your token is wrong',
+    undeclared: 'evil failed with IN_USE: somebody has it',
   }
   for (const [name, message] of Object.entries(told)) {
     const forPeople = await run('evil', name)
@@ -127,7 +129,7 @@ test('a word that is neither command nor extension is unknown', async () => {
     "error: unknown command 'wether'; see gantry --help (INVALID_INPUT)\n",
   )
   const { err } = await gantry(['weather'], { env: { GANTRY_HOME: '/nowhere' } })
-  expect(err).toContain("unknown command 'weather' (extensions could not be asked:")
+  expect(err).toContain("unknown command 'weather' (commands of extensions are not available:")
 })
 
 test('extensions are listed, shown and have their logs', async () => {

@@ -1,5 +1,9 @@
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
+import { Type } from 'typebox'
+import { explanation } from '../../cli/help.ts'
+import { shapeOf } from '../../cli/output/shape.ts'
+import { verbOf } from '../../subjects/kit/contract.ts'
 import { contracts } from '../../subjects/index.ts'
 import { gantry, root } from './support.ts'
 
@@ -13,11 +17,14 @@ test('gantry --help', async () => {
   await expect(out).toMatchFileSnapshot(golden('gantry'))
 })
 
-test.for(['up', 'info', 'watch', 'credential', 'completion'])('gantry %s --help', async (command) => {
-  const { code, out } = await gantry([command, '--help'])
-  expect(code).toBe(0)
-  await expect(out).toMatchFileSnapshot(golden(command))
-})
+test.for(['up', 'info', 'watch', 'copy', 'apply', 'export', 'config', 'credential', 'completion'])(
+  'gantry %s --help',
+  async (command) => {
+    const { code, out } = await gantry([command, '--help'])
+    expect(code).toBe(0)
+    await expect(out).toMatchFileSnapshot(golden(command))
+  },
+)
 
 const helpOf = (resource: string) =>
   Promise.all(
@@ -25,7 +32,7 @@ const helpOf = (resource: string) =>
       [resource],
       ...contracts
         .filter((one) => one.resource === resource && one.brokerOnly !== true)
-        .map(({ verb }) => [resource, verb]),
+        .map((contract) => [resource, verbOf(contract)]),
     ].map((command) => gantry([...command, '--help'])),
   )
 
@@ -34,6 +41,36 @@ test('gantry keys --help, and of each verb: pages as people see them', async () 
   await expect(pages.map(({ out }) => out).join(`\n${'-'.repeat(40)}\n\n`)).toMatchFileSnapshot(
     golden('keys'),
   )
+})
+
+test('words of commands are in kebab case', () => {
+  const words = contracts.flatMap((contract) => [contract.resource, verbOf(contract)])
+  expect(words.filter((word) => !/^[a-z0-9]+(?:-[a-z0-9]+)*$/.test(word))).toEqual([])
+})
+
+test('what may be omitted says its default, what may not is marked', async () => {
+  const making = contracts.filter(({ verb, brokerOnly }) => /^(?:create|check|add)/.test(verb) && !brokerOnly)
+  const silent = making.flatMap((contract) => {
+    const shape = shapeOf(contract)
+    return shape.flags
+      .filter(({ kind, choices, required }) => !required && (kind === 'boolean' || choices !== undefined))
+      .filter((field) => !/\bdefault\b/i.test(explanation(field, shape)))
+      .map(({ flag }) => `${contract.resource} ${contract.verb} --${flag}`)
+  })
+  expect(silent).toEqual([])
+  const { out } = await gantry(['filesystems', 'create-local', '--help'])
+  const page = out.replaceAll(/\s+/g, ' ')
+  expect(page).toMatch(
+    /^Usage: gantry filesystems create-local <file-system-id> --role <role> --fs-root <root>/,
+  )
+  expect(page).toMatch(/--fs-root <root> [^(]+\(required\)/)
+})
+
+test('the default that a schema has is shown, as of endpoints of extensions', () => {
+  const endpoint = { verb: 'now', resource: 'weather', summary: 'Show the weather', errors: [], http: [] }
+  const input = Type.Object({ unit: Type.Optional(Type.String({ description: 'Unit', default: 'C' })) })
+  const shape = shapeOf({ ...contracts[0]!, ...endpoint, input })
+  expect(explanation(shape.flags[0]!, shape)).toBe('Unit; default: C')
 })
 
 test('every command has a page; what each takes, in a line', async () => {
@@ -49,7 +86,7 @@ function lineOf(page: string): string {
   const terms = lines
     .slice(0, ends)
     .flatMap((line) => /^ {2}(?<term>-\S+(?: \S+)*)/.exec(line)?.groups?.['term'] ?? [])
-  return [usage.replace('Usage: ', ''), ...terms.filter((term) => term !== '--help')].join('  ')
+  return [usage.replace('Usage: ', ''), ...terms.filter((term) => term !== '-h, --help')].join('  ')
 }
 
 test('without a command help comes on stderr, as wrong usage', async () => {

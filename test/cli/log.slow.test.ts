@@ -57,7 +57,7 @@ afterAll(async () => {
 
 async function start(level: string): Promise<void> {
   platform = spawnGantry(['up', '--log-level', level], { GANTRY_HOME: home, GANTRY_TOKEN: '' })
-  await platform.said('Ctrl-C stops it.')
+  await platform.said('Press Ctrl-C to stop.')
   operatorToken = readFileSync(join(home, files.credentials), 'utf8').trim()
   const urls = [...platform.written.out.matchAll(/http:\/\/127\.0\.0\.1:\d+/g)].map(([one]) => one)
   url = urls.find((one) => one.endsWith(`:${portOf('platform')}`))!
@@ -244,7 +244,7 @@ test('nothing that a full run prints has a secret in it', async () => {
   const all = [...secrets, ...Object.values(given), ...ofFile.map(([, value]) => value)]
   const { out, err } = platform.written
   expect(lines().length).toBeGreaterThan(30)
-  expect(lines().map(({ msg }) => msg)).toContain('The collector of OpenTelemetry does not answer.')
+  expect(lines().map(({ msg }) => msg)).toContain('The OpenTelemetry collector does not respond.')
   const shown = (text: string) =>
     all.filter((secret) => text.includes(secret) || text.includes(encodeURIComponent(secret)))
   expect(shown(err)).toEqual([])

@@ -7,11 +7,12 @@ import { addContracts, createProgram } from '../../cli/program.ts'
 import { createContext } from '../../cli/context.ts'
 import { type Field, shapeOf } from '../../cli/output/shape.ts'
 import { inputOf } from '../../cli/output/values.ts'
-import type { Contract } from '../../subjects/kit/contract.ts'
+import { type Contract, verbOf } from '../../subjects/kit/contract.ts'
 import { partField } from '../../subjects/kit/download.ts'
 import { contracts } from '../../subjects/index.ts'
 import { fieldsOf, type JsonSchema } from '../../subjects/kit/json-schema.ts'
 import { problemsOf } from '../../subjects/kit/validate.ts'
+import { shellWords } from '../../subjects/kit/shell-word.ts'
 import { testTerminal } from './support.ts'
 
 /** Has the file that examples name. */
@@ -25,10 +26,13 @@ const sources = {
 }
 
 /** The input that the command line of a contract stands for. */
-async function inputOfLine(args: readonly string[]): Promise<{ contract: Contract; input: object }> {
+async function inputOfLine(
+  of: Contract,
+  args: readonly string[],
+): Promise<{ contract: Contract; input: object }> {
   let read: { contract: Contract; input: object } | undefined
   const program = new Command().exitOverride()
-  addContracts(program, contracts, async (contract, shape, given) => {
+  addContracts(program, [of], async (contract, shape, given) => {
     read = { contract, input: await inputOf(contract, shape, given, sources) }
   })
   await program.parseAsync(args, { from: 'user' })
@@ -46,7 +50,7 @@ test.for(cases)('%s: every field can be given, and arrives as it is', async ([, 
   const given = fields.filter(([name]) => contract.download === undefined || name !== partField)
   const properties = Object.fromEntries(given)
   const input = sample({ type: 'object', properties })
-  const read = await inputOfLine(lineOf(contract, input as Record<string, unknown>))
+  const read = await inputOfLine(contract, lineOf(contract, input as Record<string, unknown>))
   expect(read.contract).toBe(contract)
   expect(read.input).toEqual(input)
 })
@@ -55,22 +59,23 @@ test.for(cases)('%s: what is switched off arrives as false', async ([, contract]
   const { args, flags } = shapeOf(contract)
   const switches = flags.filter(({ kind }) => kind === 'boolean')
   const line = [...args.map(textOf), ...switches.map(({ flag }) => `--no-${flag}`)]
-  const { input } = await inputOfLine([contract.resource, contract.verb, ...line])
+  const { input } = await inputOfLine(contract, [contract.resource, verbOf(contract), ...line])
   expect(input).toMatchObject(Object.fromEntries(switches.map(({ name }) => [name, false])))
 })
 
 test.for(cases)('%s: its example is right', async ([, contract]) => {
   const { example } = contract.cli ?? {}
   if (example === undefined) return
-  const [, ...words] = wordsOf(example)
-  const read = await inputOfLine(words)
+  const [, ...words] = shellWords(example)
+  const read = await inputOfLine(contract, words)
   expect(read.contract).toBe(contract)
   expect(problemsOf(contract.input, read.input)).toEqual([])
 })
 
+const taken = createProgram(createContext({ ...sources, env: {}, terminal: testTerminal() })).options
+
 test.for(cases)('%s: its flags are its own', ([, contract]) => {
   const { flags } = shapeOf(contract)
-  const taken = createProgram(createContext({ ...sources, env: {}, terminal: testTerminal() })).options
   const names = [...flags.map(({ flag }) => `--${flag}`), ...taken.map(({ long }) => long), '--help']
   expect(names).toEqual([...new Set(names)])
 })
@@ -79,7 +84,7 @@ function lineOf(contract: Contract, input: Record<string, unknown>): string[] {
   const { args, flags } = shapeOf(contract)
   return [
     contract.resource,
-    contract.verb,
+    verbOf(contract),
     ...args.map(({ name }) => String(input[name])),
     ...flags.flatMap((field) => flagText(field, input[field.name])),
   ]
@@ -124,7 +129,3 @@ function sample({ type, properties, items, enum: members }: JsonSchema): unknown
       return 'a b,c=d "e" ñ'
   }
 }
-
-/** As a shell divides a line: single quotes keep a word together. */
-const wordsOf = (line: string): string[] =>
-  [...line.matchAll(/'([^']*)'|(\S+)/g)].map(([, quoted, plain]) => quoted ?? plain!)

@@ -6,6 +6,7 @@ import { stripVTControlCharacters, styleText } from 'node:util'
 import { createContext } from '../../cli/context.ts'
 import { main } from '../../cli/main.ts'
 import type { Terminal } from '../../cli/output/terminal.ts'
+import { installedCommand } from '../../cli/typed-command.ts'
 import { until } from '../support/until.ts'
 
 export const root = join(import.meta.dirname, '..', '..')
@@ -15,7 +16,12 @@ export interface TestTerminal extends Terminal {
   readonly written: { out: string; err: string }
 }
 
-export function testTerminal({ isTty = false, columns = 100, colours = false } = {}): TestTerminal {
+export function testTerminal({
+  isTty = false,
+  columns = 100,
+  colours = false,
+  command = installedCommand,
+} = {}): TestTerminal {
   const written = { out: '', err: '' }
   const style: Terminal['style'] = (format, text) =>
     colours ? styleText(format, text, { validateStream: false }) : text
@@ -24,6 +30,7 @@ export function testTerminal({ isTty = false, columns = 100, colours = false } =
     isTty,
     columns,
     rows: 24,
+    command,
     errColours: colours,
     out: (text) => void (written.out += text),
     err: (text) => void (written.err += text),

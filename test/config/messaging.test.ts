@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { ConfigError } from '../../config/config-error.ts'
 import { loadMessagingConfig } from '../../config/messaging.ts'
+import { configProblems } from '../support/config-problems.ts'
 
 let home: string
 let path: string
@@ -122,7 +123,7 @@ test('more than the machine has is refused with what it has', () => {
   expect(refusal({ ...right, max_mem: totalmem() + 1 })).toContain(`${Math.floor(totalmem() / MiB)}MiB`)
   const { blocks, bsize } = statfsSync(home)
   const message = refusal({ ...right, max_file: blocks * bsize + 1 })
-  expect(message).toContain('max_file is more than the disk')
+  expect(message).toContain('max_file exceeds the disk')
   expect(message).toContain(`${Math.floor((blocks * bsize) / MiB)}MiB`)
 })
 
@@ -160,12 +161,34 @@ test('a field in another spelling is named', () => {
   expect(refusal({ ...right, Port: 1 })).toContain('did you mean port?')
 })
 
-test('one port for both protocols is refused', () => {
-  expect(refusal({ ...right, port: 5000, websocket_port: 5000 })).toContain('websocket_port')
+test('a free port for each protocol', () => {
   write({ ...right, port: 0, websocket_port: 0 })
   expect(loadMessagingConfig(home)).toMatchObject({ port: 0, websocketPort: 0 })
 })
 
 test.each(['', 'max_mem: 1GB', '[]', 'null', '"x"'])('a file that is %j is refused', (text) => {
   refusal(text)
+})
+
+test('all that is wrong is told at once, each with its place and what was likely meant', () => {
+  const text = `{
+  "max_mem": "little",
+  "max_flie": "1GiB",
+  "port": "4222",
+  "allowed_origins": ["https://a.example",
+    "https://b.example/path"]
+}
+`
+  writeFileSync(path, text)
+  const problems = configProblems(() => loadMessagingConfig(home))
+  expect(problems).toHaveLength(3)
+  expect(problems).toEqual(
+    expect.arrayContaining([
+      expect.stringMatching(/^messaging\.config, line 3, column 15: max_flie .*did you mean max_file\?$/),
+      expect.stringMatching(/^messaging\.config, line 4, column 11: port must be /),
+      expect.stringMatching(/^messaging\.config, line 6, column 5: allowed_origins\[1\] must /),
+    ]),
+  )
+  write({ max_mem: 'little', max_file: 'much' })
+  expect(configProblems(() => loadMessagingConfig(home))).toHaveLength(2)
 })

@@ -246,7 +246,7 @@ test('a folder or file that cannot be written is one clear line', async () => {
       (error: unknown) => error,
     )
     expect(error).toBeInstanceOf(ConfigError)
-    expect((error as Error).message).toMatch(/cannot be made \((?:EEXIST|ENOTDIR)\); set GANTRY_HOME/)
+    expect((error as Error).message).toMatch(/cannot be created \((?:EEXIST|ENOTDIR)\): set GANTRY_HOME/)
   }
 })
 
@@ -255,7 +255,7 @@ test('a file that others can read is made private again', async () => {
   chmodSync(path, 0o644)
   await load()
   expect(statSync(path).mode & 0o777).toBe(0o600)
-  expect(logged.text()).toContain('could be read by others')
+  expect(logged.text()).toContain('was readable by other users')
 })
 
 test('audit.retention is a year unless it is said otherwise, and no shorter than a weekend', async () => {

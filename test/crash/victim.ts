@@ -12,6 +12,7 @@ import { GantryError, isGantryError } from '../../subjects/kit/errors.ts'
 import { files } from '../../subjects/kit/names.ts'
 import { natsServerPath } from '../support/platform.ts'
 import { until } from '../support/until.ts'
+import { lastLine } from '../../cli/up/text.ts'
 
 const entry = fileURLToPath(new URL('../../cli/gantry.ts', import.meta.url))
 
@@ -92,7 +93,7 @@ export class Victim implements AsyncDisposable {
     const { stdout } = this.#process!
     let ready = false
     for await (const line of createInterface(stdout!)) {
-      ready = line.startsWith('Ctrl-C')
+      ready = line === lastLine
       if (ready) break
     }
     if (!ready) throw new Error(`the platform did not start: ${this.#lines.slice(-5).join('\n')}`)

@@ -58,14 +58,14 @@ test.each([
   ['server.address=a b', 1, 'server.address'],
   ['server.address=http://x', 1, 'server.address'],
   ['# fine\n\nserver.adress=127.0.0.1', 3, 'server.adress'],
-  ['server.port=1\nnonsense', 2, 'write key=value'],
+  ['server.port=1\nnonsense', 2, 'the line must be key=value'],
   ['server.port=1\nserver.port=2', 2, 'server.port'],
   ['management.port=1', 1, 'management.port'],
   ['server.address=\\\nlocalhost\nserver.port=x', 3, 'server.port'],
-  ['=1', 1, 'write key=value'],
+  ['=1', 1, 'the line must be key=value'],
   // Java drops such backslashes without a word.
-  ['server.address=domain\\host', 1, 'write \\\\ for a backslash'],
-  ['server.address=\\u00zz', 1, 'write \\\\ for a backslash'],
+  ['server.address=domain\\host', 1, 'a backslash must be written as \\\\'],
+  ['server.address=\\u00zz', 1, 'a backslash must be written as \\\\'],
 ])('%j is refused with file, line and key', (text, line, named) => {
   let error: unknown
   try {
@@ -87,7 +87,7 @@ test('a port that is taken, or an address that is not of this machine: one line 
   const own = await createHome({}, home)
   writeFileSync(path, `server.address=127.0.0.1\nserver.port=${taken}\n`)
   await expect(startTestPlatform({ home: own })).rejects.toThrow(
-    `migrator/application.properties: port ${taken} on 127.0.0.1 is taken by another program: stop what uses it, or change server.port`,
+    `migrator/application.properties: port ${taken} on 127.0.0.1 is in use by node (process ${process.pid}): stop it, or change server.port`,
   )
   for (const address of ['192.0.2.77', 'nowhere.invalid']) {
     writeFileSync(path, `server.address=${address}\n`)

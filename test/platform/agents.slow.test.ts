@@ -140,7 +140,9 @@ test('an agent with its own limit says so, keeps it, and hands its work back at 
   await platform.call(agents.remove, { name: 'slow' })
   await using _fast = await startAgent(platform, 'fast', share)
   expect(await slow.exitCode()).toBe(1)
-  expect(slow.printed).toContain('the platform has ended this agent: it was removed by an administrator')
+  expect(slow.printed).toContain(
+    'the platform has disconnected this agent: the agent was removed by an administrator',
+  )
   await completed
   await check()
   // It had finished what it had in hand.
@@ -168,7 +170,7 @@ test('the limit of an agent is said at the platform, changes at once, and goes w
   await platform.call(agents.remove, { name: 'limited' })
   expect(await platform.call(bandwidth.get, place)).toMatchObject({ limitRequestsPerSecond: -1 })
   await expect(platform.call(bandwidth.set, { ...place, limit: 1, unit: 'B' })).rejects.toThrow(
-    'there is no transfer agent limited: none of that name has connected yet; start it with "gantry agent"',
+    'there is no transfer agent limited: no agent with this name has connected; start it with "gantry agent"',
   )
 })
 
@@ -176,11 +178,11 @@ test('a process takes the name of one with the same key, and none that another k
   await using first = await startAgent(platform, 'name')
   await using second = new AgentChild(first.token)
   expect(await first.exitCode()).toBe(1)
-  expect(first.printed).toContain('another process has taken the name')
+  expect(first.printed).toContain('another process uses the name')
   const { token } = await platform.call(agentKeys.register, { name: 'other' })
   await using other = new AgentChild(token, ['--name', 'name'])
   expect(await other.exitCode()).toBe(1)
-  expect(other.printed).toContain('an agent with another key is called name')
+  expect(other.printed).toContain('an agent with another key has the name name')
   expect(second.printed).not.toContain('error')
 })
 
@@ -188,17 +190,17 @@ test('an agent whose key is revoked loses its connection, and says why it ends',
   await using child = await startAgent(platform, 'revoked')
   await platform.call(keys.revoke, { id: child.keyId })
   expect(await child.exitCode()).toBe(4)
-  expect(child.printed).toContain('refuses the token of this agent: its key was revoked')
+  expect(child.printed).toContain('rejects the token of this agent: its key was revoked')
 })
 
 test('a token that is none, one that is wrong, and one of a person are refused with what to do', async () => {
   await using none = new AgentChild('none')
   expect(await none.exitCode()).toBe(4)
-  expect(none.printed).toContain('is no API token of this platform')
+  expect(none.printed).toContain('does not contain a valid API token for this platform')
   const { token } = await platform.call(agentKeys.register, { name: 'wrong' })
   await using wrong = new AgentChild(`${token.slice(0, -4)}AAAA`)
   expect(await wrong.exitCode()).toBe(4)
-  expect(wrong.printed).toContain('refuses the token of this agent')
+  expect(wrong.printed).toContain('rejects the token of this agent')
   const person = await platform.call(keys.create, {
     name: 'person',
     capabilities: { pub: { allow: ['gantry.services.v1.migrations.list'] }, sub: { allow: [] } },
@@ -227,7 +229,7 @@ test('a token that is none, one that is wrong, and one of a person are refused w
 test('a live migration is not left to agents', async () => {
   const live = { path: '/', source: 'here', target: 'there', scanOnlyMigration: false } as const
   await expect(platform.call(migrations.create, { ...live, movedBy: 'AGENTS' })).rejects.toThrow(
-    'the platform itself follows changes',
+    'only the platform follows changes',
   )
 })
 

@@ -17,7 +17,7 @@ chromiumTest('somebody signs in, works, is safe from another page, and signs out
 
   // By the other name of this host: it leads to the one whose cookies count.
   await page.goto(`${origin.replace('127.0.0.1', 'localhost')}/login`)
-  expect(await page.textContent('.notice')).toContain('For development.')
+  expect(await page.textContent('.notice')).toContain('For development only.')
   await page.fill('#name', 'viewer')
   await page.fill('#password', platform.developmentPasswords!['viewer']!)
   await page.click('button')

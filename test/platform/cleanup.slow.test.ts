@@ -102,7 +102,7 @@ test('a look, a cleanup and its reports, on the command line', async () => {
   const asked = await platform.call(cleanups.create, { migrationId: 'first', onlyIfAll: true })
   expect(await untilEnded(asked.id)).toMatchObject({
     status: 'CANCELLED',
-    message: 'nothing was removed, as 1 path would have stayed',
+    message: 'nothing was removed, because 1 path would have been kept',
     filesRemoved: 0,
   })
   expect(isThere('first/deep/file0')).toBe(true)
@@ -202,7 +202,7 @@ test('what a cleanup cannot be combined with is refused, and says what is in the
     return ((await platform.rest('migrator', 'PUT', path)).body as { message: string }).message
   }
   expect(await put('deletionMode=IMMEDIATE_DELETION&scanOnlyMigration=false')).toContain(
-    'deletionMode is only for one-time migrations; one that is live',
+    'deletionMode is only for one-time migrations; a live migration',
   )
   expect(await put('deletionMode=IMMEDIATE_DELETION&recurringMigration=true')).toContain(
     'one-time migrations',
@@ -225,7 +225,7 @@ test('what a cleanup cannot be combined with is refused, and says what is in the
   })
   expect(await create('shared')).toContain('other reads the same source: delete that migration first')
   expect(await create('other')).toContain(
-    'other is NONSCHEDULED: its source is cleaned up when it is COMPLETED',
+    'other is NONSCHEDULED: its source can be cleaned up only when it is COMPLETED',
   )
   await platform.call(migrations.delete, { migrationId: 'other' })
 
@@ -250,7 +250,7 @@ test('what a cleanup cannot be combined with is refused, and says what is in the
   }
   mkdirSync(join(folder.from, 'shared/deep'))
   expect(await refusal(platform.call(migrations.create, matching))).toContain(
-    'would delete what shared brings to the same place',
+    'would delete the files that shared copies to the same folder',
   )
 })
 

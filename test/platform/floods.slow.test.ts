@@ -83,11 +83,11 @@ describe('a key that floods', { timeout: floodMs }, () => {
       user: 'local:operator',
       from: '127.0.0.1',
       result: 'THROTTLED',
-      reason: expect.stringMatching(/^more than \d+ requests or \d+ MiB a second$/),
+      reason: expect.stringMatching(/^more than \d+ requests or \d+ MiB per second$/),
     })
     expect(refused).toMatchObject({
       result: 'THROTTLED',
-      reason: 'the key flooded the services a moment ago',
+      reason: 'the key has just flooded the services with requests',
     })
   })
 
@@ -191,7 +191,7 @@ test('what the broker holds for those who do not read is bounded', { timeout: fl
   {
     await using _flooder = await flood(token, subject, 1_000_000)
     const record = await until('it is in the audit log', () => recorded('slow-reader', id))
-    expect(record).toMatchObject({ key: id, reason: 'it did not read what it had subscribed to' })
+    expect(record).toMatchObject({ key: id, reason: 'it did not read the messages of its subscriptions' })
   }
   expect(residentMb(pid).highest - before).toBeLessThan((8 * maxHeldBytes) / 1e6)
   for (const socket of deaf) socket.destroy()

@@ -112,7 +112,20 @@ test('an endpoint that no administrator has named gets no credentials of the hos
   expect(double.asked).toEqual([])
 })
 
-test.each(['', 'all', 'instance ', 'relative/file', '~/.aws/credentials'])(
+test('an identity can be allowed by its name', async () => {
+  const entries = ['instance:another', 'profile:backup', 'web-identity:arn:aws:iam::123456789012:role/mover']
+  await platform.call(settings.put, { hostCredentials: entries })
+  expect(await platform.call(settings.get, {})).toMatchObject({ hostCredentials: entries })
+  const given = double.given.length
+  await expect(createS3()).rejects.toMatchObject({
+    code: 'STORE_REFUSED',
+    message: expect.stringContaining('names others alone'),
+  })
+  expect(double.given).toHaveLength(given)
+  await expect(creations['gcs']!()).rejects.toMatchObject({ code: 'NOT_ACCEPTED' })
+})
+
+test.each(['', 'all', 'instance ', 'instance:', 'environment:x', 'relative/file', '~/.aws/credentials'])(
   'the setting does not take %j',
   async (entry) => {
     await expect(platform.call(settings.put, { hostCredentials: [entry] })).rejects.toMatchObject({

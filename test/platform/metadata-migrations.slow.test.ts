@@ -1,15 +1,18 @@
-import { mkdirSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import type { Catalog } from '../../services/metadata/catalogs/contract/catalog.ts'
+import { filesystems } from '../../subjects/filesystems/filesystems.ts'
 import { metadataCatalogs } from '../../subjects/metadata/catalogs.ts'
 import { metadataComparisons } from '../../subjects/metadata/comparisons.ts'
 import { type MetadataMigration, metadataMigrations } from '../../subjects/metadata/migrations.ts'
 import type { Table } from '../../subjects/metadata/objects.ts'
 import { metadataRules } from '../../subjects/metadata/rules.ts'
 import { migrations } from '../../subjects/migrations/migrations.ts'
+import { alerts } from '../../subjects/observability/alerts.ts'
 import { plainStorage } from '../support/catalog-conformance.ts'
 import { DocumentLake } from '../support/document-lake.ts'
+import { begin, gantry } from '../cli/support.ts'
 import { startTestPlatform, type TestPlatform } from '../support/platform.ts'
 import { until } from '../support/until.ts'
 
@@ -81,8 +84,86 @@ test('without an account of changes, what is made, changed and dropped is found 
   await until('the change', async () => (await arrived('one'))?.parameters['comment'] === 'changed')
   await source.writer!.dropTable({ database: 'sales', name: 'one' }, never)
   await until('the drop', async () => (await arrived('one')) === undefined)
+  // Work that is under way when it is stopped is given up, and what became of it not known.
+  await reaches('its figures', ({ tables }) => tables === 1)
   await platform.call(metadataMigrations.stop, { migrationName: name() })
   await reaches('the end of its work', ({ state, tables }) => state === 'STOPPED' && tables === 1)
+})
+
+test('what cannot be read fails alone, and is tried again before the next comparison', async () => {
+  const documents = join(lake.root, 'source', `metadata-${count}`)
+  const halfWritten = (path: string): (() => void) => {
+    const file = join(documents, path)
+    const text = readFileSync(file, 'utf8')
+    writeFileSync(file, text.slice(0, text.length / 2))
+    return () => writeFileSync(file, text)
+  }
+  await create('one')
+  await create('half')
+  for (const functionName of ['square', 'half'])
+    await source.writer!.functions!.create(
+      { database: 'sales', name: functionName, className: 'example.Square', resources: [] },
+      never,
+    )
+  await source.writer!.createDatabase({ name: 'more', location: at('more'), parameters: {} }, never)
+  await source.writer!.createTable({ ...table('one'), database: 'more' }, never)
+  const wholeAgain = ['sales/tables/half.json', 'sales/functions/half.json', 'more/database.json'].map(
+    halfWritten,
+  )
+  await make({ comparisonPeriodSeconds: 86_400 })
+  const first = await reaches('the rest', ({ phase, failed }) => phase === 'following' && failed === 3)
+  expect(first).toMatchObject({ state: 'RUNNING', tables: 1, functions: 1 })
+  expect(await platform.call(metadataMigrations.objects, { migrationName: name(), state: 'failed' })).toEqual(
+    ['database', 'function', 'table'].map((kind) =>
+      expect.objectContaining({
+        kind,
+        failureClass: 'io',
+        message: expect.stringContaining('it is not valid JSON'),
+      }),
+    ),
+  )
+  for (const write of wholeAgain) write()
+  const whole = await reaches('all of it', ({ failed, tables }) => failed === 0 && tables === 3)
+  expect(whole).toMatchObject({ databases: 2, functions: 2, compared: first.compared })
+  await platform.call(metadataMigrations.stop, { migrationName: name() })
+})
+
+test('an alert tells of what did not arrive, and is resolved when it has', async () => {
+  await create('one')
+  await target.writer!.createDatabase({ name: 'sales', location: at('sales'), parameters: {} }, never)
+  await target.writer!.createTable(table('one', { parameters: { comment: 'of another' } }), never)
+  const rule = { name: name(), kind: 'metadata-migration-failed' } as const
+  await platform.call(alerts['put-rule'], { ...rule, forSeconds: 0, keepFiringForSeconds: 0 })
+  await make({ comparisonPeriodSeconds: 1 })
+  const alertOf = (state: 'firing' | 'resolved') =>
+    until(state, async () =>
+      (await platform.call(alerts.list, { rule: rule.name })).find((one) => one.state === state),
+    )
+  // The database is another one, too: its folder is that of the source.
+  const summary = `the metadata migration ${name()} has 2 conflicts`
+  expect(await alertOf('firing')).toMatchObject({ object: name(), severity: 'critical', summary })
+  await platform.call(metadataMigrations.update, { migrationName: name(), onConflict: 'overwrite' })
+  await alertOf('resolved')
+  await platform.call(alerts['delete-rule'], { name: rule.name })
+})
+
+test('it is watched until its end, and among all that run', async () => {
+  const watch = ['watch', '--metadata']
+  const env = { GANTRY_HOME: platform.home }
+  await create('one')
+  await make({ once: true })
+  const { code, out } = await gantry([...watch, name()], { env })
+  expect(out).toContain(`${name()} is completed: 1 database, 1 table, 0 partitions at the target\n`)
+  expect(code).toBe(0)
+  await platform.call(metadataMigrations.start, { migrationName: name(), once: false })
+  const watching = begin(watch, { env })
+  await until('it is seen', () => watching.written.out.includes(`${name()}  RUNNING  `))
+  await platform.call(metadataMigrations['pause-all'], {})
+  const ended = await watching.ended
+  expect(ended.out).toContain(
+    `${name()} is paused; continue with: gantry metadata-migrations resume ${name()}\n`,
+  )
+  expect(ended.code).toBe(1)
 })
 
 test('a plan says what would be done, and a verification what is not as it should be', async () => {
@@ -186,7 +267,7 @@ test('a table waits for its files', async () => {
   await platform.call(migrations.delete, { migrationId })
 })
 
-test('commands are for some states, and a rule that is used stays', async () => {
+test('commands are for some states, and a rule or catalog that is used stays', async () => {
   await make({ autoStart: false })
   const { pause, resume, start, reset, delete: forget } = metadataMigrations
   const migrationName = name()
@@ -208,8 +289,17 @@ test('commands are for some states, and a rule that is used stays', async () => 
     code: 'IN_USE',
     message: expect.stringContaining(migrationName),
   })
+  for (const side of ['source', 'target'])
+    await expect(
+      platform.call(metadataCatalogs.delete, { catalogId: `${side}-${count}` }),
+    ).rejects.toMatchObject({
+      code: 'IN_USE',
+      message: `${side}-${count} is used by the migrations ${migrationName}; delete them first`,
+      details: { migrations: [migrationName] },
+    })
   expect(await platform.call(metadataRules.test, { table: 'sales.anything' })).toEqual({ ruleNames: ['all'] })
   await platform.call(forget, { migrationName })
+  await platform.call(metadataCatalogs.delete, { catalogId: `source-${count}` })
   for (const ask of [get, () => platform.call(start, { migrationName })])
     await expect(ask()).rejects.toMatchObject({
       code: 'NOT_FOUND',
@@ -217,16 +307,22 @@ test('commands are for some states, and a rule that is used stays', async () => 
     })
 })
 
-test('what cannot go on says why, and goes on when that is mended', async () => {
+test('what cannot go on fails with the reason, and can be started again when that is mended', async () => {
   await create('one')
-  await make({ once: true, autoStart: false })
-  await platform.call(metadataCatalogs.delete, { catalogId: `target-${count}` })
-  await platform.call(metadataMigrations.start, { migrationName: name() })
-  await reaches('the reason', ({ reason }) => reason?.includes(`no catalog target-${count}`) === true)
+  const fsRoot = join(lake.root, 'passing')
+  mkdirSync(fsRoot)
+  const passing = { fileSystemId: 'passing', role: 'target', fsRoot } as const
+  await platform.call(filesystems['create-local'], passing)
   await platform.call(metadataCatalogs['create-filesystem'], {
-    catalogId: `target-${count}`,
-    fileSystemId: 'target',
-    rootFolder: `/metadata-${count}`,
+    catalogId: 'passing',
+    fileSystemId: 'passing',
   })
+  await make({ target: 'passing', once: true, autoStart: false })
+  await platform.call(filesystems.delete, { fileSystemId: 'passing' })
+  await platform.call(metadataMigrations.start, { migrationName: name() })
+  const { reason } = await reaches('the failure', ({ state }) => state === 'FAILED')
+  expect(reason).toContain('there is no filesystem passing')
+  await platform.call(filesystems['create-local'], passing)
+  await platform.call(metadataMigrations.start, { migrationName: name() })
   await reaches('the end', ({ state }) => state === 'COMPLETED')
 })

@@ -12,7 +12,7 @@ const files = Number(process.env['GANTRY_TEST_FILES'] ?? 500)
  * ms. Azurite uses one core, and each file costs it several requests of a millisecond and more: CI's 20,000 files took
  * 144 s alone, and over 180 s beside other tests. This only ends a test that hangs, so it has twice that.
  */
-const timeout = 60_000 + 15 * files
+const timeout = 60_000 + 30 * files
 
 test(
   'a tree of all that is awkward goes to Azure and back; what it cannot hold is told',

@@ -85,6 +85,14 @@ test('stopped in the middle and resumed, again and again: all arrives, and is co
   expect(progress.filesMigrated).toBe(progress.filesScanned)
   expect(progress.migratedPercentage).toBe(100)
   expect(progress.totalMigratedBytes).toBe(progress.totalBytes)
+
+  const states = await platform.call(migrations.states, { migrationId })
+  const round = ['SCHEDULED', 'RUNNING', 'STOPPING', 'STOPPED']
+  expect(states.map(({ state }) => state)).toEqual([
+    ...[...round, ...round, ...round, ...round],
+    ...['SCHEDULED', 'RUNNING', 'COMPLETED'],
+  ])
+  expect(states.toSorted((one, other) => (one.since < other.since ? -1 : 1))).toEqual(states)
 })
 
 test(
@@ -162,7 +170,7 @@ test('one that fails for a reason that does not pass is stopped with it, and goe
     state: 'STOPPED',
     resumable: true,
     abortReason: 'AUTO_ABORTED',
-    stateText: `stopped, as it could not go on: there is no filesystem ${target}`,
+    stateText: `stopped because of an error: there is no filesystem ${target}`,
   })
   await addLocal(platform, target, 'target', path)
   const completed = await nextEvent(platform, 'completed', migrationId)

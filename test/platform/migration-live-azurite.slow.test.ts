@@ -106,7 +106,7 @@ test('a container is compared from time to time: what differs is copied, what is
   expect(await platform.call(migrations.get, { migrationId: 'from-container' })).toMatchObject({
     changeDetection: 'comparing',
     comparisonPeriodSeconds: 1,
-    changeDetectionReason: 'the source does not tell of its changes',
+    changeDetectionReason: 'the source does not report changes',
   })
   await put('1', 'one and more')
   await put('3', 'three')
@@ -141,7 +141,7 @@ test('a migration within one container is refused where it would find what it ha
     `/a in ${target} is the same folder as /a in ${source}`,
   )
   await mapTo('/', '/sub')
-  await expect(create('within', '/')).rejects.toThrow(`/sub in ${target} lies inside / in ${source}`)
+  await expect(create('within', '/')).rejects.toThrow(`/sub in ${target} is inside / in ${source}`)
   await unmap()
   await mapTo('/a', '/')
   await expect(create('within', '/a')).rejects.toThrow(`/ in ${target} contains /a in ${source}`)
@@ -152,5 +152,5 @@ test('a migration within one container is refused where it would find what it ha
   await mapTo('/a', '/a/sub')
   await expect(
     platform.call(migrations.reset, { migrationId: 'within', reloadMappings: true }),
-  ).rejects.toThrow(`/a/sub in ${target} lies inside /a in ${source}`)
+  ).rejects.toThrow(`/a/sub in ${target} is inside /a in ${source}`)
 })

@@ -149,7 +149,7 @@ test('what changes after the scan arrives: files, folders, links, modes, times, 
   const vanishedMs = Date.now()
   renameSync(live.at(''), elsewhere)
   const said =
-    /^Live, blocked: the source has changed: its folder \/.* is not there\. Mount it or move it back$/
+    /^Live, blocked: the source has changed: its folder \/.* does not exist\. Mount it or restore it$/
   await until('it says so', async () => said.test((await live.get()).stateText))
   const away = await live.get()
   expect(away).toMatchObject({ state: 'LIVE', conditions: [{ reason: 'SOURCE_CHANGED' }] })
@@ -259,9 +259,7 @@ test('more removals than the guard allows are held until somebody approves of th
   expect(held).toMatchObject({
     resumable: true,
     abortReason: 'AUTO_ABORTED',
-    stateText: expect.stringMatching(
-      /^stopped before \d+ files? and \d folders? more are deleted .* after 5 /,
-    ),
+    stateText: expect.stringMatching(/^stopped before deleting \d+ files? and \d folders? more .* after 5 /),
     conditions: [{ reason: 'WAITS_FOR_APPROVAL', message: expect.stringContaining('such as /') }],
     deletions: { isHeld: true, removedWithinHour: 5, percent: (100 * 11) / 18 },
     maxDeletionPercent: 30,

@@ -34,7 +34,7 @@ test('a target that goes away in the middle is waited for', { timeout: 120_000 }
   await until('the reason is told', () =>
     logged.lines.some(
       ({ message, details }) =>
-        message.includes('is tried again') && String(details['reason']).includes('target: '),
+        message.includes('retrying') && String(details['reason']).includes('target: '),
     ),
   )
   const conditions = async () => (await platform.call(migrations.get, { migrationId: 'one' })).conditions

@@ -109,10 +109,25 @@ test('what cannot be is refused, with the field that is wrong, and nothing is ke
       `/migrations/${id}?${new URLSearchParams({ path: '/a', source: 'from', target: 'to', ...query }).toString()}`,
     )
   const cases: [string, Promise<{ status: number; body: unknown }>, number, RegExp][] = [
-    ['same name', put('kept', { path: '/a' }), 409, /there is a migration kept already/],
-    ['same path', put('again', { path: '/kept' }), 409, /kept migrates \/kept to to already/],
-    ['same path with a slash', put('again', { path: '/kept/' }), 409, /kept migrates \/kept to to already/],
-    ['same path, encoded', put('again', { path: '/%6Bept' }), 409, /kept migrates \/kept to to already/],
+    ['same name', put('kept', { path: '/a' }), 409, /migration kept already exists/],
+    [
+      'same path',
+      put('again', { path: '/kept' }),
+      409,
+      /migration kept already copies \/kept to to: use it, delete it with "gantry migrations delete kept", or choose another path$/,
+    ],
+    [
+      'same path with a slash',
+      put('again', { path: '/kept/' }),
+      409,
+      /migration kept already copies \/kept to to/,
+    ],
+    [
+      'same path, encoded',
+      put('again', { path: '/%6Bept' }),
+      409,
+      /migration kept already copies \/kept to to/,
+    ],
     ['no such path', put('none', { path: '/none' }), 404, /there is no folder \/none in from/],
     ['a file', put('file', { path: '/a/file 1' }), 404, /there is no folder/],
     ['no such source', put('none', { source: 'none' }), 404, /^source: there is no filesystem none: see/],
@@ -131,7 +146,7 @@ test('what cannot be is refused, with the field that is wrong, and nothing is ke
       'parents',
       put('none', { path: '/a/../a' }),
       400,
-      /path must be an absolute path: .* neither \. nor \.\. /,
+      /path must be an absolute path that begins with \/ and contains .* no empty, \. or \.\. segments/,
     ],
     ['NUL', put('none', { path: '/a%00' }), 400, /path/],
     ['a policy', put('none', { actionPolicy: 'Delete' }), 400, /actionPolicy/],
@@ -169,13 +184,13 @@ test('a migration into its own source is refused', async () => {
   for (const [source, target, path, relation] of [
     ['whole', 'same', '/', 'is the same folder as'],
     ['whole', 'same', '/a', 'is the same folder as'],
-    ['whole', 'inside', '/', 'lies inside'],
-    ['whole', 'by', '/', 'lies inside'],
+    ['whole', 'inside', '/', 'is inside'],
+    ['whole', 'by', '/', 'is inside'],
     ['within', 'same', '/', 'contains'],
   ] as const) {
     const { status, body } = await put(source, target, path)
     expect(status, `${source} ${target}`).toBe(409)
-    const problem = `must be apart from the source: ${path} in ${target} ${relation} ${path} in ${source}`
+    const problem = `must not overlap with the source: ${path} in ${target} ${relation} ${path} in ${source}`
     expect(problemsOf(body)).toEqual([{ field: 'target', problem }])
   }
   // One folder of the same disk to another: that the one does not exist yet is no reason.

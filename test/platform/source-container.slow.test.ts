@@ -96,7 +96,7 @@ for (const { kind, isRestarted } of cases)
       expect(copied).toHaveLength(files + 3)
       await expect(migration.call('accept-source')).rejects.toMatchObject({
         code: 'NOT_ALLOWED_IN_STATE',
-        message: expect.stringContaining('does not wait for its source to be accepted'),
+        message: expect.stringContaining('has no changed source to accept'),
       })
       await migration.container.delete()
       await migration.container.create()
@@ -106,22 +106,22 @@ for (const { kind, isRestarted } of cases)
       // For a moment it was not there at all.
       const { message } = await until('it says that it is another one', async () =>
         (await migration.call('get')).conditions.find(
-          (one) => one.reason === 'SOURCE_CHANGED' && one.message.includes('is another one'),
+          (one) => one.reason === 'SOURCE_CHANGED' && one.message.includes('was replaced'),
         ),
       )
       expect(message).toContain(
-        `"gantry migrations accept-source ${name}"; what is not at the source is then`,
+        `"gantry migrations accept-source ${name}"; files that are not at the source are then`,
       )
       expect((await migration.call('get')).stateText).toMatch(
         /^(Live|Running), blocked: the source has changed/,
       )
-      expect(message).toContain(`container ${name} of account ${azurite.account} is another one`)
+      expect(message).toContain(`container ${name} of account ${azurite.account} was replaced`)
       expect(migration.listed().filter((path) => path !== 'stray')).toEqual(copied)
 
       expect(await migration.call('accept-source')).toMatchObject({
         accepted: {
-          was: expect.stringMatching(/^a container that was made, or whose properties were changed, at /),
-          is: expect.stringMatching(/^a container that was made, or whose properties were changed, at /),
+          was: expect.stringMatching(/^a container that was created or whose properties were changed at /),
+          is: expect.stringMatching(/^a container that was created or whose properties were changed at /),
         },
       })
       // All of a live one goes, so that this has to be approved of as well.

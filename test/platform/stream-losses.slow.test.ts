@@ -40,7 +40,7 @@ test('kill -9 alone loses nothing; what a damaged block loses is told in losses 
   expect(losses).toMatchObject([{ store: factStream, kind: 'MESSAGES_LOST' }])
   expect(losses[0]?.messages).toBeGreaterThan(0)
   expect((await victim.get('/api/v1/health')).status).toBe(503)
-  expect(victim.hasLogged(/Messages are missing/)).toBe(true)
+  expect(victim.hasLogged(/Messages of the stream are missing/)).toBe(true)
   await victim.call(platform['accept-losses'], {})
   expect((await victim.get('/api/v1/health')).status).toBe(200)
   await victim.kill()

@@ -49,7 +49,7 @@ test('a migration plans, holds more deletions than it may make, makes them when 
     state: 'STOPPED',
     resumable: true,
     abortReason: 'AUTO_ABORTED',
-    stateText: expect.stringContaining('stopped before 4 files and 0 folders of the target are deleted'),
+    stateText: expect.stringContaining('stopped before deleting 4 files and 0 folders at the target'),
     // Of twelve files and the folder.
     deletions: { isHeld: true, files: 4, folders: 0, bytes: 12, percent: (100 * 4) / 13 },
     conditions: [{ reason: 'WAITS_FOR_APPROVAL', message: expect.stringContaining('such as /data/extra') }],
@@ -110,7 +110,7 @@ test('a migration deletes nothing that another one brings to the same place', as
   const refused = {
     status: 409,
     message:
-      'input: target must be apart from that of matched, which deletes what its own source has not; choose another folder of a target or the source of matched, or delete matched first',
+      'input: target must not overlap with that of matched, which deletes files that its own source does not have; choose another target folder, use the source of matched, or delete matched first',
   }
   expect(await put('second', 'path=/data&source=elsewhere&target=to')).toEqual(refused)
   expect(await put('second', 'path=/&source=elsewhere&target=inside')).toEqual(refused)
@@ -118,13 +118,14 @@ test('a migration deletes nothing that another one brings to the same place', as
   expect(await put('second', 'path=/data&source=elsewhere&target=to')).toMatchObject({ status: 201 })
   expect(await put(migrationId, 'path=/data&source=from&target=to&targetMatch=true')).toEqual({
     status: 409,
-    message: 'input: targetMatch would delete what second brings to the same place',
+    message:
+      'input: targetMatch would delete the files that second copies to the same folder; choose another target folder, or delete second first',
   })
   const live = 'path=/data&source=from&target=to&scanOnlyMigration=false'
   expect(await put('live', live)).toEqual({
     status: 409,
     message:
-      'input: target must be apart from that of second: a live migration deletes what its own source has not; choose another folder of a target or the source of second, or delete second first',
+      'input: target must not overlap with that of second: a live migration deletes files that its own source does not have; choose another target folder, use the source of second, or delete second first',
   })
   await platform.call(migrations.delete, { migrationId: 'second' })
   expect(await put('live', live)).toMatchObject({ status: 201 })
@@ -173,7 +174,7 @@ test('settings without a match, or without a place for the trash, are refused wi
   }
   expect(await put('maxDeletions=3')).toEqual({
     status: 409,
-    message: 'input: maxDeletions is only for targetMatch=true, or for a live migration',
+    message: 'input: maxDeletions is only for targetMatch=true or live migrations',
   })
   expect(await put('targetMatch=true&maxDeletionPercent=101')).toMatchObject({ status: 400 })
   expect((await platform.rest('migrator', 'GET', '/migrations/whole/plan?planId=none')).status).toBe(404)

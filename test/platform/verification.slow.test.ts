@@ -178,7 +178,7 @@ test('paths that make no sense are refused with the field', async () => {
   }
   expect(await refused({ originalPaths: ['/a', '/a/b'] })).toEqual({
     status: 409,
-    message: 'input: originalPaths has /a/b, which is part of /a; leave one of them out',
+    message: 'input: originalPaths contains /a/b, which is inside /a; remove one of them',
   })
   expect(await refused({ originalPaths: ['/a', '/a/'] })).toMatchObject({ status: 409 })
   expect(await refused({ originalPaths: ['a'] })).toMatchObject({ status: 400 })

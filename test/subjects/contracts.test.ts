@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { viewer } from '../../services/access/roles/built-in-roles.ts'
 import { agents } from '../../subjects/migrations/agents.ts'
 import { alerts } from '../../subjects/observability/alerts.ts'
-import type { Contract } from '../../subjects/kit/contract.ts'
+import { type Contract, verbOf } from '../../subjects/kit/contract.ts'
 import { commonCodes, errors } from '../../subjects/kit/errors.ts'
 import { agentResources, contracts, eventContracts, internalContracts } from '../../subjects/index.ts'
 import { extensionStorage } from '../../subjects/extensions/storage.ts'
@@ -18,7 +18,7 @@ import { pathFields, routeFields } from '../../subjects/kit/route.ts'
 import { maxIdLength } from '../../subjects/kit/schemas.ts'
 import { usage } from '../../subjects/observability/usage.ts'
 import { matches, problemsOf } from '../../subjects/kit/validate.ts'
-import { parseExample } from './example.ts'
+import { parseCommand } from '../../subjects/documents/command-example.ts'
 import { unboundedIn, untypedIn } from './schema-rules.ts'
 
 /** One token of a subject by NATS ADR-6, kebab-case as our names are. */
@@ -114,7 +114,9 @@ describe.each(named(declared))('%s', (subject, contract) => {
 
   test('has a subject in the grammar', () => {
     const root = contracts.includes(contract) ? roots.services : roots.internal
-    const isForAgents = Object.values<Contract>(agentResources.agentWork).includes(contract)
+    const isForAgents = Object.values(agentResources).some((its) =>
+      Object.values<Contract>(its).includes(contract),
+    )
     // Each agent asks under its own key id.
     expect(subject).toBe(isForAgents ? `${roots.agents}.*.${verb}` : `${root}.${resource}.${verb}`)
     expect(resource).toMatch(token)
@@ -214,8 +216,8 @@ test.each(named(commands))(
 test.each(named(commands.filter(({ cli }) => cli?.example !== undefined)))(
   '%s has an example that is a valid call',
   (_, contract) => {
-    const { command, values } = parseExample(contract, contract.cli!.example!)
-    expect(command).toEqual([product, contract.resource, contract.verb])
+    const { command, values } = parseCommand(contract, contract.cli!.example!)
+    expect(command).toEqual([product, contract.resource, verbOf(contract)])
     expect(problemsOf(contract.input, values)).toEqual([])
   },
 )

@@ -1,5 +1,5 @@
 import type { TSchema } from 'typebox'
-import { type JsonSchema, jsonSchema } from '../../subjects/kit/json-schema.ts'
+import { type JsonSchema, jsonSchema, usualKeyword } from '../../subjects/kit/json-schema.ts'
 
 interface Bounds extends JsonSchema {
   readonly maxLength?: number
@@ -58,7 +58,7 @@ export function untypedIn(schema: TSchema, at: string): string[] {
 }
 
 const keywords = new Set(
-  `type title description enum const anyOf format pattern minLength maxLength contentEncoding contentMediaType
+  `${usualKeyword} type title description enum const anyOf format pattern minLength maxLength contentEncoding contentMediaType
   minimum maximum items minItems maxItems
   properties required patternProperties additionalProperties maxProperties`.split(/\s+/),
 )

@@ -4,6 +4,7 @@ import {
   type CatalogChange,
   type CatalogWriter,
   partitionsAtOnce,
+  type PrivilegesOf,
 } from '../../services/metadata/catalogs/contract/catalog.ts'
 import type {
   CatalogFunction,
@@ -11,6 +12,7 @@ import type {
   Database,
   Parameters,
   Partition,
+  Privilege,
   Storage,
   Table,
   TableStatistics,
@@ -45,6 +47,12 @@ export interface CatalogSubject {
   readonly feed: boolean
   /** Whether it can be told to take a table whose rows are changed in transactions. */
   readonly transactional?: boolean
+  readonly partitionStatistics?: boolean
+  readonly privileges?: boolean
+  /** Whether a database keeps the description that it was made with. */
+  readonly describesOnce?: boolean
+  /** Whether it can give a table another name. */
+  readonly renames?: boolean
 }
 
 const never = new AbortController().signal
@@ -139,7 +147,7 @@ export function testCatalog(subject: CatalogSubject): void {
     await expectChanged(writer.createDatabase(made, never))
     const altered = heldDatabase({
       ...made,
-      description: 'Other',
+      ...(subject.describesOnce !== true && { description: 'Other' }),
       parameters: { other: 'thing' },
     })
     await writer.alterDatabase(altered, never)
@@ -230,6 +238,39 @@ export function testCatalog(subject: CatalogSubject): void {
       const altered = { ...made, parameters: { a: 'c' } }
       await writer.alterTable(altered, never)
       expect(await tableNow(made)).toEqual(altered)
+    })
+
+  if (subject.renames === true)
+    theTest('a table gets another name, and keeps its partitions', async () => {
+      await createDatabase('conf_renames')
+      const made = await createTable('conf_renames', 'before', { partitionKeys: [column('day')] })
+      const partition = heldPartition({
+        values: ['one'],
+        columns: made.columns,
+        storage: plainStorage(`${made.storage.location}/day=one`),
+        parameters: { a: 'b' },
+      })
+      await writer.addPartitions(made, [partition], never)
+      const renamed = {
+        ...made,
+        name: 'after',
+        columns: [...made.columns, column('more')],
+        storage: plainStorage(await locationOf('conf_renames.db/after')),
+      }
+      await writer.renameTable!(made, renamed, never)
+      expect(await tableNow(made)).toBeUndefined()
+      expect(await tableNow(renamed)).toEqual(renamed)
+      const [kept] = await catalog.partitions(renamed, ['day=one'], never)
+      expect(plain(kept!)).toEqual(partition)
+      await expectChanged(writer.renameTable!(made, { ...made, name: 'other' }, never))
+      await createTable('conf_renames', 'other')
+      await expectChanged(writer.renameTable!(renamed, { ...renamed, name: 'other' }, never))
+      await createDatabase('conf_renames_2')
+      const moved = { ...renamed, database: 'conf_renames_2', name: 'moved' }
+      await writer.renameTable!(renamed, moved, never)
+      expect(await tableNow(moved)).toEqual(moved)
+      expect(await catalog.partitionNames(moved, never)).toEqual(['day=one'])
+      await writer.dropTable(moved, never)
     })
 
   if (subject.transactional === true)
@@ -466,11 +507,94 @@ export function testCatalog(subject: CatalogSubject): void {
       expect(await catalog.statistics!.ofTable(table, never)).toBeUndefined()
       await writer.statistics!.put(table, { columns }, never)
       const told = (await catalog.statistics!.ofTable(table, never))!.columns
-      expect(told.toSorted((one, other) => (one.column < other.column ? -1 : 1))).toMatchObject(columns)
+      const wanted = writer.statistics!.held?.({ columns }) ?? { columns }
+      expect(told.toSorted((one, other) => (one.column < other.column ? -1 : 1))).toMatchObject(
+        wanted.columns,
+      )
       const nothing = { ...table, name: 'nothing' }
       await expectChanged(writer.statistics!.put(nothing, { columns }, never))
       await expect(catalog.statistics!.ofTable(nothing, never)).rejects.toMatchObject({ failure: 'gone' })
       expect(await tableNow(table)).toEqual(table)
+    })
+
+  if (subject.partitionStatistics === true)
+    theTest('statistics of partitions are put and told, by the names of these', async () => {
+      await createDatabase('conf_part_statistics')
+      const table = await createTable('conf_part_statistics', 'counted', { partitionKeys: [column('day')] })
+      const days = ['a', 'b/c', 'none']
+      const partitions = days.map((day) =>
+        heldPartition({
+          values: [day],
+          columns: table.columns,
+          storage: plainStorage(`${table.storage.location}/${encodeURIComponent(day)}`),
+          parameters: {},
+        }),
+      )
+      await writer.addPartitions(table, partitions, never)
+      const names = await catalog.partitionNames(table, never)
+      expect(names).toEqual(['day=a', 'day=b%2Fc', 'day=none'])
+      expect(await catalog.statistics!.ofPartitions!(table, names, never)).toEqual(new Map())
+      const of = (numNulls: string): TableStatistics => ({
+        columns: [
+          {
+            column: 'id',
+            type: 'bigint',
+            statistics: { kind: 'long', lowValue: '-1', highValue: '7', numNulls, numDVs: '2' },
+          },
+        ],
+      })
+      const put = new Map([
+        ['day=a', of('1')],
+        ['day=b%2Fc', of('2')],
+      ])
+      await writer.statistics!.putPartitions!(table, put, never)
+      const told = await catalog.statistics!.ofPartitions!(table, names, never)
+      expect([...told.keys()].toSorted()).toEqual([...put.keys()])
+      for (const [name, its] of put) expect(told.get(name)).toMatchObject(its)
+      await writer.statistics!.putPartitions!(table, new Map([['day=a', of('3')]]), never)
+      expect((await catalog.statistics!.ofPartitions!(table, names, never)).get('day=a')).toMatchObject(
+        of('3'),
+      )
+      const found = await catalog.partitions(table, ['day=a'], never)
+      expect(found.map(plain)).toEqual([partitions[0]])
+    })
+
+  if (subject.privileges === true)
+    theTest('privileges of databases, tables and columns are granted, told and revoked', async () => {
+      const made = await createDatabase('conf_privileges')
+      const table = await createTable('conf_privileges', 'orders', {
+        columns: [column('id', 'bigint'), column('price', 'double')],
+      })
+      const [inDatabase, inTable] = [{ database: made.name }, { database: made.name, name: table.name }]
+      const read: Privilege = { principal: ada, privilege: 'SELECT', grantOption: false }
+      const granted: Privilege[] = [
+        { ...read, grantOption: true, grantor: { name: 'root', type: 'user' } },
+        { ...read, privilege: 'INSERT' },
+        { ...read, principal: { name: 'staff', type: 'group' } },
+        { ...read, column: 'price', principal: { name: 'grace', type: 'user' } },
+      ]
+      const { held = (one: Privilege) => one } = writer.privileges!
+      const privileges = {
+        of: async (object: PrivilegesOf) => (await catalog.privileges!.of(object, never)).map(held),
+      }
+      expect(await privileges.of(inTable)).toEqual([])
+      await writer.privileges!.grant(inDatabase, [read], never)
+      await writer.privileges!.grant(inTable, granted, never)
+      expect(await privileges.of(inDatabase)).toEqual([read])
+      const told = await privileges.of(inTable)
+      expect(told).toHaveLength(granted.length)
+      expect(told).toEqual(expect.arrayContaining(granted.map(held)))
+      await writer.alterDatabase({ ...made, parameters: { other: 'thing' } }, never)
+      await writer.alterTable({ ...table, parameters: { other: 'thing' } }, never)
+      await writer.privileges!.revoke(inTable, granted.slice(1), never)
+      expect(await privileges.of(inDatabase)).toEqual([read])
+      expect(await privileges.of(inTable)).toEqual(granted.slice(0, 1).map(held))
+      // Who was allowed to read a table is not allowed to read the next one of its name.
+      await writer.dropTable(table, never)
+      await writer.createTable(table, never)
+      expect(await privileges.of(inTable)).toEqual([])
+      const nothing = { database: made.name, name: 'nothing' }
+      await expect(privileges.of(nothing)).rejects.toMatchObject({ failure: 'gone' })
     })
 
   if (subject.feed)
@@ -504,8 +628,8 @@ export function testCatalog(subject: CatalogSubject): void {
           partitions: ['place=a%2Fb/number=1', 'place=a%2Fb/number=2'],
         },
         { atMs, database: 'conf_feed', table: 'events', partitions: ['place=a%2Fb/number=2'] },
-        { atMs, database: 'conf_feed', table: 'events' },
-        { atMs, database: 'conf_feed' },
+        { atMs, database: 'conf_feed', table: 'events', isGone: true },
+        { atMs, database: 'conf_feed', isGone: true },
       ])
       for (const change of all.changes) expect(Math.abs(Date.now() - change.atMs)).toBeLessThan(300_000)
       const steps: CatalogChange[] = []

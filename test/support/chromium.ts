@@ -8,11 +8,13 @@ const executablePath = process.env['CHROMIUM'] ?? '/usr/bin/chromium'
 const noBrowser = existsSync(executablePath) ? undefined : `there is no ${executablePath}; set CHROMIUM`
 
 /** A test in a real browser. */
-export const chromiumTest = (name: string, work: () => Promise<void>): void =>
-  testUnless(noBrowser, `${name}, in Chromium`, work)
+export const chromiumTest = (name: string, work: () => Promise<void>, timeoutMs?: number): void =>
+  testUnless(noBrowser, `${name}, in Chromium`, work, timeoutMs)
 
-/** A real browser with a profile of its own, gone with the scope. */
-export async function openChromium(): Promise<AsyncDisposable & { readonly context: BrowserContext }> {
+/** A real browser with a profile of its own, gone with the scope. @param more arguments of its command line */
+export async function openChromium(
+  more: readonly string[] = [],
+): Promise<AsyncDisposable & { readonly context: BrowserContext }> {
   const browser = await chromium.launch({
     executablePath,
     args: [
@@ -23,6 +25,7 @@ export async function openChromium(): Promise<AsyncDisposable & { readonly conte
       '--disable-background-networking',
       '--disable-component-update',
       '--disable-sync',
+      ...more,
     ],
   })
   return { context: await browser.newContext(), [Symbol.asyncDispose]: () => browser.close() }

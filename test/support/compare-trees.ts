@@ -9,6 +9,7 @@ import {
   readSync,
 } from 'node:fs'
 import { textFromPath } from '../../services/drivers/paths/path-text.ts'
+import { unlessGone } from './until.ts'
 
 /** Differences that are told; more of them say no more. */
 const maxDifferences = 20
@@ -28,7 +29,10 @@ export interface TreeEntry {
 export function* walkTree(root: string, folder: Buffer = Buffer.alloc(0)): Generator<TreeEntry> {
   const absolute = join(Buffer.from(root), folder)
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the types leave out 'buffer', which node:fs takes
-  using entries = opendirSync(absolute, { encoding: 'buffer' as BufferEncoding, bufferSize: 1024 })
+  const open = () => opendirSync(absolute, { encoding: 'buffer' as BufferEncoding, bufferSize: 1024 })
+  // The root has to be there.
+  using entries = folder.length === 0 ? open() : unlessGone(open)
+  if (entries === undefined) return
   for (let dirent = entries.readSync(); dirent !== null; dirent = entries.readSync()) {
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- with that encoding the name is a Buffer
     const path = join(folder, dirent.name as unknown as Buffer)

@@ -18,6 +18,10 @@ const batches: Readonly<Record<string, readonly [field: string, limit: number]>>
   BatchUpdatePartition: ['Entries', 100],
   BatchDeletePartition: ['PartitionsToDelete', 25],
   BatchGetPartition: ['PartitionsToGet', 1_000],
+  GetColumnStatisticsForTable: ['ColumnNames', 100],
+  GetColumnStatisticsForPartition: ['ColumnNames', 100],
+  UpdateColumnStatisticsForTable: ['ColumnStatisticsList', 25],
+  UpdateColumnStatisticsForPartition: ['ColumnStatisticsList', 25],
 }
 
 class Refusal extends Error {
@@ -32,7 +36,7 @@ class Refusal extends Error {
 
 /**
  * What of Glue moto does not have, in front of it: pages and segments, the limits of calls, partitions that are left out of an
- * answer, functions, and failures on demand. All else is moto's.
+ * answer, functions, column statistics, and failures on demand. All else is moto's.
  */
 export class GlueDouble {
   /** Of a page. */
@@ -47,6 +51,8 @@ export class GlueDouble {
   readonly #moto: string
   /** By database and name. */
   readonly #functions = new Map<string, Map<string, Json>>()
+  /** By table or partition, and column. */
+  readonly #statistics = new Map<string, Map<string, Json>>()
   #failures: { readonly call: string; readonly answer: (response: ServerResponse) => void }[] = []
 
   /** @param moto its endpoint */
@@ -109,12 +115,38 @@ export class GlueDouble {
     }
     // Functions are in a database.
     if (call.includes('UserDefinedFunction')) await pass({ Name: asked['DatabaseName'] }, 'GetDatabase')
+    if (call.includes('ColumnStatistics')) return this.#columnStatistics(call, asked, pass)
     if (call in lists) {
       const list = lists[call as keyof typeof lists]
       const { [list]: all } = await (call === 'GetUserDefinedFunctions' ? this.#listed(asked) : pass(asked))
       return this.#page(list, all as unknown[], asked)
     }
     return call.endsWith('UserDefinedFunction') ? this.#function(call, asked) : pass(asked)
+  }
+
+  async #columnStatistics(
+    call: string,
+    asked: Json,
+    pass: (asked: Json, call?: string) => Promise<Json>,
+  ): Promise<Json> {
+    const { DatabaseName, TableName, PartitionValues } = asked
+    // Statistics are of what is there.
+    await (PartitionValues === undefined
+      ? pass({ DatabaseName, Name: TableName }, 'GetTable')
+      : pass({ DatabaseName, TableName, PartitionValues }, 'GetPartition'))
+    const key = JSON.stringify([DatabaseName, TableName, PartitionValues])
+    const its = this.#statistics.get(key) ?? new Map<string, Json>()
+    this.#statistics.set(key, its)
+    if (call.startsWith('Update')) {
+      for (const one of asked['ColumnStatisticsList'] as Json[]) its.set(String(one['ColumnName']), one)
+      return {}
+    }
+    const names = asked['ColumnNames'] as string[]
+    const Error = { ErrorCode: 'EntityNotFoundException', ErrorMessage: 'Column statistics not found' }
+    return {
+      ColumnStatisticsList: names.flatMap((name) => its.get(name) ?? []),
+      Errors: names.filter((name) => !its.has(name)).map((ColumnName) => ({ ColumnName, Error })),
+    }
   }
 
   #page(list: string, all: readonly unknown[], asked: Json): Json {

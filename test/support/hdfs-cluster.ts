@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import type { FilesystemOptions } from '../../subjects/filesystems/kinds.ts'
 import { makeCertificates } from './certificates.ts'
-import { type Kdc, keytabText, servers, web } from './hdfs-kdc.ts'
+import { type Kdc, keytabText, servers, web } from './kdc.ts'
 
 /** A cluster of the test's own on loopback; gone with the scope. */
 export interface HdfsCluster extends AsyncDisposable {

@@ -2,7 +2,7 @@ import { HdfsDriver } from '../../services/drivers/hdfs/hdfs.ts'
 import type { Side } from '../../services/drivers/contract/kind.ts'
 import type { FilesystemOptions } from '../../subjects/filesystems/kinds.ts'
 import { type HdfsCluster, startHdfsCluster } from './hdfs-cluster.ts'
-import type { Kdc } from './hdfs-kdc.ts'
+import type { Kdc } from './kdc.ts'
 import { whyMissing } from './provide.ts'
 import { testUnless } from './unless.ts'
 

@@ -15,12 +15,12 @@ const toolTimeoutMs = 120_000
 /** Gets metastores of Hive from Maven Central into the cache folder, each with an empty database. */
 export async function setup(): Promise<void> {
   for (const release of Object.keys(metastoreReleases) as MetastoreRelease[])
-    await provide(metastoreVariable(release), () => prepared(release))
+    await provide(metastoreVariable(release), () => metastoreFolder(release))
 }
 
 /** The folder of a release: its libraries, and `schema`, a database of Derby with no tables in it. */
-async function prepared(release: MetastoreRelease): Promise<string> {
-  const { project, schemaTool, classes } = metastoreReleases[release]
+export async function metastoreFolder(release: MetastoreRelease): Promise<string> {
+  const { project, schemaTool, statements, classes } = metastoreReleases[release]
   const folder = dirname(await classesOf(project, `Hive ${release}`))
   const schema = join(folder, 'schema')
   if (existsSync(schema)) return folder
@@ -28,7 +28,7 @@ async function prepared(release: MetastoreRelease): Promise<string> {
   const work = join(folder, `work.${process.pid}`)
   mkdirSync(work)
   try {
-    if (!existsSync(home)) {
+    if (statements === undefined && !existsSync(home)) {
       const unpacked = join(work, 'home')
       mkdirSync(unpacked)
       const archive = readdirSync(folder).find((name) => name.endsWith('-bin.tar.gz'))!
@@ -38,7 +38,11 @@ async function prepared(release: MetastoreRelease): Promise<string> {
     }
     writeFileSync(join(work, 'metastore-site.xml'), metastoreSite(work, {}))
     const classPath = [work, ...classes.map((one) => join(folder, one))].join(':')
-    const tool = ['-cp', classPath, schemaTool, '-dbType', 'derby', '-initSchema']
+    const script = join(work, 'schema.sql')
+    const connect = `CONNECT 'jdbc:derby:${join(work, 'db')};create=true';`
+    if (statements !== undefined) writeFileSync(script, `${connect}\n${statements}\n`)
+    const makes = statements === undefined ? ['-dbType', 'derby', '-initSchema'] : [script]
+    const tool = ['-cp', classPath, schemaTool, ...makes]
     await runProgram('java', tool, { timeoutMs: toolTimeoutMs, env: { METASTORE_HOME: home } })
     renameSync(join(work, 'db'), schema)
   } finally {

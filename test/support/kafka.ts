@@ -20,11 +20,16 @@ export interface KafkaBroker extends AsyncDisposable {
   /** `host:port` */
   readonly address: string
   createTopic(topic: string, partitions: number): Promise<void>
+  /** Gives a topic that has so many partitions further ones. */
+  extendTopic(topic: string, partitions: number, added: number): Promise<void>
   deleteTopic(topic: string): Promise<void>
   send(topic: string, ...messages: readonly string[]): Promise<void>
+  sendTo(topic: string, partition: number, ...messages: readonly string[]): Promise<void>
   kill(): Promise<void>
   restart(): Promise<void>
 }
+
+const brokerId = 1
 
 export async function startKafka(): Promise<KafkaBroker> {
   const classPath = process.env['KAFKA_CLASSES'] ?? ''
@@ -34,8 +39,8 @@ export async function startKafka(): Promise<KafkaBroker> {
   const config = join(folder, 'server.properties')
   const settings = {
     'process.roles': 'broker,controller',
-    'node.id': '1',
-    'controller.quorum.voters': `1@127.0.0.1:${controllerPort}`,
+    'node.id': String(brokerId),
+    'controller.quorum.voters': `${brokerId}@127.0.0.1:${controllerPort}`,
     listeners: `PLAINTEXT://${address},CONTROLLER://127.0.0.1:${controllerPort}`,
     'advertised.listeners': `PLAINTEXT://${address}`,
     'controller.listener.names': 'CONTROLLER',
@@ -70,6 +75,13 @@ export async function startKafka(): Promise<KafkaBroker> {
     await gone
   }
   const client = { clientId: 'test', bootstrapBrokers: [address] }
+  const send = async (
+    messages: readonly { readonly topic: string; readonly partition?: number; readonly value: Buffer }[],
+  ) => {
+    const producer = new Producer(client)
+    await producer.send({ messages: [...messages] })
+    await producer.close()
+  }
   return {
     address,
     createTopic: async (topic, partitions) => {
@@ -77,16 +89,20 @@ export async function startKafka(): Promise<KafkaBroker> {
       await admin.createTopics({ topics: [topic], partitions, replicas: 1 })
       await admin.close()
     },
+    extendTopic: async (topic, partitions, added) => {
+      const admin = new Admin(client)
+      const assignments = Array.from({ length: added }, () => ({ brokerIds: [brokerId] }))
+      await admin.createPartitions({ topics: [{ name: topic, count: partitions + added, assignments }] })
+      await admin.close()
+    },
     deleteTopic: async (topic) => {
       const admin = new Admin(client)
       await admin.deleteTopics({ topics: [topic] })
       await admin.close()
     },
-    send: async (topic, ...messages) => {
-      const producer = new Producer(client)
-      await producer.send({ messages: messages.map((text) => ({ topic, value: Buffer.from(text) })) })
-      await producer.close()
-    },
+    send: (topic, ...messages) => send(messages.map((text) => ({ topic, value: Buffer.from(text) }))),
+    sendTo: (topic, partition, ...messages) =>
+      send(messages.map((text) => ({ topic, partition, value: Buffer.from(text) }))),
     kill: end,
     restart: async () => {
       child = await start()

@@ -27,7 +27,7 @@ const groupsMapper = {
 }
 const withPkce = { 'pkce.code.challenge.method': 'S256' }
 
-/** What an administrator of Keycloak enters for a platform, as our README says it. */
+/** What an administrator of Keycloak enters for a platform, as our documentation says it. */
 export const realmFor = (realm: string, publicUrl: string) => ({
   realm,
   enabled: true,

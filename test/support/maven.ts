@@ -21,7 +21,10 @@ export async function copyArtifacts(pom: string, into: string, name: string): Pr
 /** The class path of what a project in a folder beside this file depends on, got once into the cache folder. */
 export async function classesOf(project: string, name: string): Promise<string> {
   const pom = join(import.meta.dirname, project, 'pom.xml')
-  const folder = join(peersFolder(), `${project}-${hash('sha256', readFileSync(pom)).slice(0, 12)}`)
+  const folder = join(
+    peersFolder(),
+    `${project.replaceAll('/', '-')}-${hash('sha256', readFileSync(pom)).slice(0, 12)}`,
+  )
   if (existsSync(folder)) return join(folder, '*')
   const work = `${folder}.${process.pid}`
   mkdirSync(work, { recursive: true })

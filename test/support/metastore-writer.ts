@@ -1,20 +1,28 @@
 import {
   type Database,
+  Index,
   methods,
   type Partition,
-  type Table,
+  Table,
 } from '../../services/metadata/catalogs/hive/idl.ts'
 import { ThriftConnection } from '../../services/metadata/thrift/connection.ts'
-import type { Value } from '../../services/metadata/thrift/types.ts'
+import { method, type Value } from '../../services/metadata/thrift/types.ts'
 
 const limits = { connectTimeoutMs: 5_000, callTimeoutMs: 60_000, maxReplyBytes: 2 ** 26 }
 const never = new AbortController().signal
+const addIndex = method('add_index', { index: [1, Index], indexTable: [2, Table] }, Index, {
+  1: 'InvalidObjectException',
+  2: 'AlreadyExistsException',
+  3: 'MetaException',
+})
 
 /** Makes in a metastore what tests read, and tells what it has of a table; gone with the scope. */
 export class MetastoreWriter implements Disposable {
-  readonly #connection: ThriftConnection
+  readonly #open: () => Promise<ThriftConnection>
+  #connection: ThriftConnection
 
-  private constructor(connection: ThriftConnection) {
+  private constructor(open: () => Promise<ThriftConnection>, connection: ThriftConnection) {
+    this.#open = open
     this.#connection = connection
   }
 
@@ -22,31 +30,45 @@ export class MetastoreWriter implements Disposable {
   static async open(address: string): Promise<MetastoreWriter> {
     const [host = '', port] = address.split(':')
     const endpoint = { host, port: Number(port), secure: false, framed: false }
-    return new MetastoreWriter(await ThriftConnection.open(endpoint, limits, { signal: never }))
+    const open = () => ThriftConnection.open(endpoint, limits, { signal: never })
+    return new MetastoreWriter(open, await open())
+  }
+
+  /** To a metastore that was started again as well. */
+  async #connected(): Promise<ThriftConnection> {
+    if (!this.#connection.isUsable) this.#connection = await this.#open()
+    return this.#connection
   }
 
   async createDatabase(database: Value<typeof Database>): Promise<void> {
-    await this.#connection.call(methods.createDatabase, { database }, never)
+    await (await this.#connected()).call(methods.createDatabase, { database }, never)
   }
 
   async createTable(table: Value<typeof Table>): Promise<void> {
-    await this.#connection.call(methods.createTable, { table }, never)
+    await (await this.#connected()).call(methods.createTable, { table }, never)
   }
 
   async alterTable(database: string, name: string, table: Value<typeof Table>): Promise<void> {
-    await this.#connection.call(methods.alterTable, { database, name, table }, never)
+    await (await this.#connected()).call(methods.alterTable, { database, name, table }, never)
   }
 
   async table(dbName: string, tblName: string): Promise<Value<typeof Table>> {
-    const told = await this.#connection.call(methods.tableByRequest, { request: { dbName, tblName } }, never)
+    const told = await (
+      await this.#connected()
+    ).call(methods.tableByRequest, { request: { dbName, tblName } }, never)
     return (told as { table: Value<typeof Table> }).table
+  }
+
+  /** Of releases before 3. */
+  async addIndex(index: Value<typeof Index>, indexTable: Value<typeof Table>): Promise<void> {
+    await (await this.#connected()).call(addIndex, { index, indexTable }, never)
   }
 
   /** @param parts all of one table */
   async addPartitions(parts: readonly Value<typeof Partition>[]): Promise<void> {
     const [{ dbName = '', tableName: tblName = '' } = {}] = parts
     const request = { dbName, tblName, parts, ifNotExists: true, needResult: false }
-    await this.#connection.call(methods.addPartitions, { request }, never)
+    await (await this.#connected()).call(methods.addPartitions, { request }, never)
   }
 
   [Symbol.dispose](): void {

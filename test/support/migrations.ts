@@ -1,3 +1,4 @@
+import type { Movers } from '../../subjects/migrations/agents.ts'
 import type { ActionPolicy } from '../../subjects/migrations/model/terms.ts'
 import { chmodSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -102,6 +103,7 @@ export async function migrate(
     migrationId?: string
     path?: string
     actionPolicy?: ActionPolicy
+    movedBy?: Movers
   },
 ): Promise<{ progress: Progress; failures: Failure[] }> {
   const { migrationId = 'everything', path = '/', ...rest } = options

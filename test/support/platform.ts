@@ -7,6 +7,7 @@ import { join } from 'node:path'
 import pino from 'pino'
 import { call } from '../../broker/rpc/client.ts'
 import { connectWithToken, type NatsConnection } from '../../broker/rpc/connection.ts'
+import type { Reach } from '../../config/reach.ts'
 import type { Log } from '../../broker/common/log.ts'
 import { findNatsServer } from '../../broker/server/nats-server.ts'
 import { type Platform, startPlatform } from '../../cli/assembly/platform.ts'
@@ -99,11 +100,26 @@ export function sharedPlatform(): Promise<TestPlatform> {
 
 /** A whole platform in this process, on a real nats-server, with a folder and ports of its own. */
 export async function startTestPlatform(
-  options: { home?: string; log?: Log; kinds?: readonly string[] } = {},
+  options: {
+    home?: string
+    log?: Log
+    kinds?: readonly string[]
+    uiFolder?: string
+    reach?: Reach
+  } = {},
 ): Promise<TestPlatform> {
   const home = options.home ?? (await createHome())
-  const { log = testLog, kinds = [] } = options
-  const platform = await startPlatform({ home, natsServer: await natsServerPath(), kinds, log })
+  const { log = testLog, kinds = [], uiFolder, reach } = options
+  const natsServer = await natsServerPath()
+  const platform = await startPlatform({
+    home,
+    natsServer,
+    kinds,
+    log,
+    ...(uiFolder !== undefined && { uiFolder }),
+    ...(reach !== undefined && { reach }),
+  })
+  platform.markPasswordsSeen()
   const operator = await connectWithToken(platform.tcpUrl, platform.operatorToken)
   return {
     ...platform,

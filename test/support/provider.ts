@@ -6,11 +6,7 @@ import { type CryptoKey, exportJWK, generateKeyPair, type JWTPayload, SignJWT } 
 import { loadMessagingConfig } from '../../config/messaging.ts'
 import { loadPlatformConfig, type OidcConfig } from '../../config/platform.ts'
 import { loadListenOptions } from '../../http-edge/properties.ts'
-import {
-  createAccounts,
-  type Passwords,
-  writeAccounts,
-} from '../../services/access/development-provider/accounts.ts'
+import { createAccounts, type Passwords, writeAccounts } from '../../config/development-accounts.ts'
 import {
   type DevelopmentProvider,
   startDevelopmentProvider,

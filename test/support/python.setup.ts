@@ -17,6 +17,17 @@ const environments: readonly Environment[] = [
     modules: 'nats, opentelemetry.proto.collector.trace.v1.trace_service_pb2',
   },
   { name: 'PYTHON_FOR_SCHEMATHESIS', requirements: ['schemathesis==4.32.5'], modules: 'schemathesis' },
+  {
+    name: 'PYTHON_FOR_CLIENTS',
+    requirements: ['pydantic==2.14.4', 'python-dateutil==4.0.0', 'urllib3==2.8.0'],
+    modules: 'pydantic, dateutil, urllib3',
+  },
+  // It has the JSON schemas of Kubernetes.
+  {
+    name: 'PYTHON_FOR_KUBERNETES',
+    requirements: ['kubernetes-validate==1.37.0'],
+    modules: 'kubernetes_validate',
+  },
   { name: 'PYTHON_FOR_MOTO', requirements: ['moto[server]==5.2.5'], modules: 'moto.server' },
 ]
 const probeTimeoutMs = 20_000

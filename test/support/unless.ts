@@ -10,3 +10,7 @@ export const testUnless = (
   work: () => void | Promise<void>,
   timeoutMs?: number,
 ): void => (why === undefined ? test(name, work, timeoutMs) : test(name, ({ skip }) => skip(why)))
+
+/** The same beside others of its file: for what waits most of the time. */
+export const concurrentUnless: typeof testUnless = (why, name, work, timeoutMs) =>
+  why === undefined ? test.concurrent(name, work, timeoutMs) : testUnless(why, name, work, timeoutMs)

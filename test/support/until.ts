@@ -3,12 +3,13 @@ import { isErrno } from '../../services/drivers/local/errors.ts'
 
 const pollMs = 10
 /** Ends what hangs: far longer than anything here takes, even on half a core. */
-const patienceMs = 60_000
+const usualPatienceMs = 60_000
 
 /** Waits until a condition holds, and gives its value. @throws when it does not come to hold */
 export async function until<T>(
   what: string,
   condition: () => T | Promise<T>,
+  patienceMs = usualPatienceMs,
 ): Promise<Exclude<T, undefined | null | false>> {
   const deadline = Date.now() + patienceMs
   for (;;) {

@@ -229,7 +229,10 @@ export class RecordJournal {
     this.#syncTimer ??= setTimeout(() => {
       this.#syncTimer = undefined
       this.#file.datasync().catch((err: unknown) => {
-        this.#log.error({ err, path: this.#path }, 'The journal of stored records cannot be synchronised.')
+        this.#log.error(
+          { err, path: this.#path },
+          'The journal of stored records could not be flushed to disk.',
+        )
       })
     }, syncDelayMs).unref()
   }
@@ -309,7 +312,7 @@ export class RecordJournal {
       for (const [key, entry] of this.#entries) {
         const { buffer } = await this.#file.read(Buffer.alloc(entry.bytes), 0, entry.bytes, entry.at)
         const current = parseLine(buffer)
-        if (current === undefined) throw new Error(`the line of ${key} was damaged since it was read`)
+        if (current === undefined) throw new Error(`the line of ${key} was damaged after it was read`)
         const line = formatLine(moved.size + 1, entry.revision, key, current.text)
         moved.set(key, { ...entry, at: size, bytes: line.length })
         size += line.length

@@ -196,7 +196,7 @@ export class StreamBook {
     try {
       appendFileSync(this.#path, line(removal), { mode: fileMode })
     } catch (err) {
-      this.#options.log.debug({ err, path: this.#path }, 'A removal could not be noted.')
+      this.#options.log.debug({ err, path: this.#path }, 'A removal could not be recorded.')
     }
     return () => void (announced.isDone = true)
   }
@@ -298,7 +298,7 @@ export class StreamBook {
       renameSync(`${this.#path}.new`, this.#path)
       this.#saved = content
     } catch (err) {
-      log.error({ err, path: this.#path }, 'What the broker’s streams have stored cannot be written down.')
+      log.error({ err, path: this.#path }, 'The contents of the broker’s streams could not be recorded.')
     }
   }
 

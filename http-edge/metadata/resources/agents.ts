@@ -1,5 +1,6 @@
 import { type TSchema, Type } from 'typebox'
 import type { Contract, HttpRoute } from '../../../subjects/kit/contract.ts'
+import { exampleInput } from '../../../subjects/documents/examples.ts'
 import { fieldsOf, jsonSchema } from '../../../subjects/kit/json-schema.ts'
 import { notAccepted } from '../../../subjects/kit/errors.ts'
 import { list, maxPathLength, model, record } from '../../../subjects/kit/schemas.ts'
@@ -33,7 +34,7 @@ const kinds = (Object.keys(catalogKinds) as CatalogKind[]).map((kind) => {
 const agentTypes = kinds.map(({ agentType }) => agentType)
 
 const { catalogId: name } = Catalog.properties
-const agentType = Type.Enum(agentTypes, { description: 'What it is' })
+const agentType = Type.Enum(agentTypes, { description: 'Type of the agent' })
 const place = Object.fromEntries(
   placeFields.map((field) => [field, fieldsOf(metadataCatalogs['create-hive'].input)[field] as TSchema]),
 ) as Record<(typeof placeFields)[number], TSchema>
@@ -47,12 +48,12 @@ const texts = (kind: CatalogKind) =>
 
 const Agent = model('MetadataAgent', {
   name,
-  location: Type.Enum(['LOCAL'], { description: 'LOCAL: the platform itself asks it' }),
+  location: Type.Enum(['LOCAL'], { description: 'LOCAL: the platform connects to the catalog itself' }),
   config: {
     ...Type.Object({ agentType, ...place }),
     // Each agent has one of them, and the others are not there as null.
     patternProperties: Object.fromEntries(kinds.map(({ kind, config }) => [`^${config}$`, texts(kind)])),
-    description: 'As it was given',
+    description: 'Configuration as it was given',
   },
 })
 
@@ -73,6 +74,9 @@ function shown({ catalogId, kind: its, properties }: Catalog): object {
 
 const one = '/agents/{name}'
 
+/** The catalog that examples are about. */
+const example = { name: exampleInput(metadataCatalogs.get)['catalogId'] }
+
 /** An operation on one catalog, by the name that it has as an agent. */
 const ofAgent = (
   calls: Contract,
@@ -82,6 +86,7 @@ const ofAgent = (
   operation(calls, method, path, {
     ...own,
     fields: { name },
+    example,
     without: ['catalogId'],
     request: ({ name: catalogId, ...wire }) => ({ catalogId, ...wire }),
   })
@@ -96,7 +101,10 @@ function kindOf(wire: Wire): (typeof kinds)[number] {
     throw invalid([{ field: 'agentType', problem: `must be one of ${agentTypes.join(', ')}` }])
   const other = given.find((kind) => kind !== its)
   if (other !== undefined)
-    throw notAccepted(other.config, `is for agentType ${other.agentType}, not ${its.agentType}`)
+    throw notAccepted(
+      other.config,
+      `applies to agentType ${other.agentType}, not ${its.agentType}: remove it`,
+    )
   return its
 }
 
@@ -109,16 +117,22 @@ function optionsOf(
   const { [config]: options } = wire
   if (isNew) {
     const place = required.find((option) => isPlace(option) && wire[option] === undefined)
-    if (place !== undefined) throw notAccepted(place, `is missing, and agentType ${type} needs it`)
+    if (place !== undefined) throw notAccepted(place, `is missing: agentType ${type} requires it`)
     const own = required.filter((option) => !isPlace(option))
     if (options === undefined && own.length > 0)
-      throw notAccepted(config, `is missing: agentType ${type} needs ${own.join(', ')}`)
+      throw notAccepted(config, `is missing: agentType ${type} requires ${own.join(', ')}`)
   }
   if (options === undefined) return {}
   if (typeof options !== 'object' || options === null || Array.isArray(options))
     throw invalid([{ field: config, problem: 'must be an object' }])
   return options
 }
+
+/** A catalog whose options are beside it. */
+const exampleOptions = (() => {
+  const { catalogId: _, fileSystemId, ...options } = exampleInput(metadataCatalogs['create-filesystem'])
+  return { agentType: 'FILESYSTEM', fileSystemId, filesystemAgentConfig: options }
+})()
 
 /** What makes or changes a catalog: one operation here, and a contract for each kind. */
 function ofKinds(verb: 'create' | 'update', method: 'POST' | 'PUT', status: 200 | 201): Operation {
@@ -127,6 +141,7 @@ function ofKinds(verb: 'create' | 'update', method: 'POST' | 'PUT', status: 200 
     summary: verb === 'create' ? 'Add an agent' : 'Change an agent',
     status,
     needs: ['agentType'],
+    example: { ...example, ...exampleOptions },
     fields: { name },
     without: Object.keys(fieldsOf(calls.input)),
     bodyFields: {
@@ -179,4 +194,6 @@ export const agentOperations: readonly Operation[] = [
   ofAgent(metadataCatalogs.databases, ['GET', `${one}/databases`]),
   ofAgent(metadataCatalogs.tables, ['GET', `${one}/tables`]),
   ofAgent(metadataCatalogs.partitions, ['GET', `${one}/partitions`]),
+  ofAgent(metadataCatalogs.indexes, ['GET', `${one}/indexes`]),
+  ofAgent(metadataCatalogs.conf, ['GET', `${one}/conf`]),
 ]

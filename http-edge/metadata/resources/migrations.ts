@@ -1,5 +1,6 @@
 import { Type } from 'typebox'
 import type { Contract } from '../../../subjects/kit/contract.ts'
+import { exampleInput } from '../../../subjects/documents/examples.ts'
 import { fieldsOf } from '../../../subjects/kit/json-schema.ts'
 import { list, model } from '../../../subjects/kit/schemas.ts'
 import { invalid } from '../../../subjects/kit/validate.ts'
@@ -36,15 +37,15 @@ function native({ name: migrationName, sourceAgentName, targetAgentName, rules, 
 const migrationNames = Type.Array(name, {
   minItems: 1,
   maxItems: maxNames,
-  description: 'Names of migrations; each is told in turn',
+  description: 'Names of migrations, processed in order',
 })
 
 const Outcome = model('MetadataCommandOutcome', {
   name,
   done: Type.Boolean({ description: 'Whether the command was carried out' }),
   state: Type.Optional(MetadataMigration.properties.state),
-  code: Type.Optional(Type.String({ description: 'Why it was not, by a name of /api/v1' })),
-  message: Type.Optional(Type.String({ description: 'Why it was not, for people' })),
+  code: Type.Optional(Type.String({ description: 'Error code of /api/v1, if the command failed' })),
+  message: Type.Optional(Type.String({ description: 'Error message, if the command failed' })),
 })
 
 /** What came of a command to one of several. */
@@ -69,7 +70,7 @@ const toSeveral = (
   operation(metadataMigrations[verb] as Contract, 'POST', `/migration/${verb}`, {
     ...own,
     description:
-      'One migration is told after the other. If one refuses, the answer is its error, and `details` has what came of each.',
+      'The migrations are processed one after the other. If one fails, the reply is its error, and `details` contains the result of each.',
     without: ['migrationName'],
     bodyFields: { migrationNames },
     needs: ['migrationNames'],
@@ -77,10 +78,20 @@ const toSeveral = (
     each: { inputs: commandToEach, tell: told },
   })
 
+/** The migration that examples are about, by its names here. */
+const {
+  migrationName: exampleName,
+  source: from,
+  target: to,
+  ruleNames: exampleRules,
+} = exampleInput(metadataMigrations.create)
+const example = { name: exampleName, sourceAgentName: from, targetAgentName: to, rules: exampleRules }
+
 const ofMigration = (calls: Contract, own: Own<Contract> & { readonly at?: string } = {}): Operation => {
   const { at = '', ...rest } = own
   return operation(calls, calls === metadataMigrations.delete ? 'DELETE' : 'GET', `/migration/{name}${at}`, {
     ...rest,
+    example,
     fields: { name, ...rest.fields },
     without: ['migrationName', ...(rest.without ?? [])],
     request: rest.request ?? (({ name: migrationName }) => ({ migrationName })),
@@ -107,6 +118,7 @@ export const migrationOperations: readonly Operation[] = [
       rules: fieldsOf(metadataMigrations.create.input)['ruleNames']!,
     },
     needs: ['name', ...Object.keys(endpoints)],
+    example,
     request: native,
     reply: Migration,
     response: shown,

@@ -32,7 +32,7 @@ export const bandwidthOperations = [
     query: ['limit', 'unit'],
     fields,
     request: checked,
-    refuses: { 412: 'UNSUPPORTED_VALUE: the unit is not known.' },
+    refuses: { 412: 'UNSUPPORTED_VALUE: the unit is unknown.' },
     errors: {
       INVALID_INPUT: { errorCode: 'BANDWIDTH_POLICY_CREATION_EXCEPTION' },
       NOT_ACCEPTED: { errorCode: 'BANDWIDTH_POLICY_CREATION_EXCEPTION' },

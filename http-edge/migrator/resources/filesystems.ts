@@ -38,12 +38,12 @@ const errors = {
 } as const
 
 const ineffective = {
-  propertiesFiles: 'a filesystem has the properties that the request gives',
-  deleteListener: 'nothing at a source listens for the platform',
+  propertiesFiles: 'set the properties in the request instead',
+  deleteListener: 'the platform has no listener at the source',
 } as const
 
 const Properties = AdditionalProperties(
-  'Further properties by name: those that the kind knows have an effect, the others are kept and shown',
+  'Additional properties by name: properties of this kind of filesystem have an effect, others are only stored and shown',
 )
 
 const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
@@ -59,7 +59,7 @@ function dividing(contract: Contract): (wire: Wire, warn: Warn) => Wire {
     const [known, others] = [{}, {}] as Record<string, unknown>[]
     for (const [name, value] of Object.entries(additionalProperties)) {
       const isKnown = patterns.some((pattern) => pattern.test(name))
-      if (!isKnown) warn(`additionalProperties: ${name} is kept and has no effect`)
+      if (!isKnown) warn(`additionalProperties: ${name} is stored but has no effect`)
       ;(isKnown ? known : others)![name] = value
     }
     return {
@@ -76,7 +76,7 @@ function wholly({ complete, removed }: Output<(typeof filesystems)['delete-path'
   throw new WireRefusal(
     'TIMEOUT',
     { status: 504, errorCode: 'ASYNC_REQUEST_TIMEOUT' },
-    `${removed} files and folders were removed within ${removalSeconds} seconds, and there are more: ask again`,
+    `removed ${removed} files and folders within ${removalSeconds} seconds, and more remain: repeat the request`,
   )
 }
 
@@ -138,8 +138,8 @@ const ofRole = ({ role, collection, own, others }: (typeof roles)[number]): Migr
         NOT_FOUND: { errorCode: 'FILE_NOT_FOUND' },
         NOT_ALLOWED_IN_STATE: { status: 409, errorCode: 'FILE_IO_ERROR' },
       },
-      refuses: { 504: 'ASYNC_REQUEST_TIMEOUT: something is left; ask again.' },
-      reply: Type.Boolean({ description: 'true: nothing is left' }),
+      refuses: { 504: 'ASYNC_REQUEST_TIMEOUT: files remain; repeat the request.' },
+      reply: Type.Boolean({ description: 'true: everything was removed' }),
       response: wholly,
     }),
     ...kinds.flatMap((kind) => {
@@ -154,7 +154,7 @@ const ofRole = ({ role, collection, own, others }: (typeof roles)[number]): Migr
         const notRead = Object.fromEntries(
           files.map(({ name, field }) => [
             field,
-            `no file of this host is read: send it to ${at}/keyfiles/${name}`,
+            `files on this host are not read: send the file to ${at}/keyfiles/${name}`,
           ]),
         )
         const its = { ...common, ineffective: { ...common.ineffective, ...notRead } }
@@ -173,7 +173,7 @@ const ofRole = ({ role, collection, own, others }: (typeof roles)[number]): Migr
             without: [...without, ...files.map((file) => file.option)],
             bodyFields: {
               ...bodyFields,
-              [field]: Type.String({ format: 'binary', description: 'The key file' }),
+              [field]: Type.String({ format: 'binary', description: 'Key file' }),
             },
             request: ({ [field]: key, ...wire }, warn) =>
               request(
@@ -201,14 +201,14 @@ const discoveries = discoverableKinds.flatMap((kind) => {
     }),
     operation(found, 'GET', '/fs/sources/auto-discover-status', {
       reply: model('AutoDiscoverFSStatus', {
-        message: Text('What was found where, or why nothing was and what to do'),
-        errorCode: Type.Integer({ description: '0: a cluster was found. 1: none was' }),
+        message: Text('Discovery result with the location, or the reason why nothing was found and the fix'),
+        errorCode: Type.Integer({ description: '0: a cluster was found; 1: no cluster was found' }),
       }),
       response: ({ found: isFound, message }) => ({ message, errorCode: isFound ? 0 : 1 }),
     }),
     operation(found, 'GET', '/fs/sources/auto-discover-message', {
       variant: 'message',
-      reply: Text('What was found where, or why nothing was and what to do'),
+      reply: Text('Discovery result with the location, or the reason why nothing was found and the fix'),
       response: ({ message }) => message,
     }),
   ]

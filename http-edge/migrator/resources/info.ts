@@ -15,8 +15,8 @@ export const infoOperations = [
   }),
   operation(platform.info, 'GET', '/info/nodeID', {
     public: true,
-    summary: 'Id of this instance',
-    reply: Type.String({ maxLength: 60, description: 'The id' }),
+    summary: 'Instance id',
+    reply: Type.String({ maxLength: 60, description: 'Instance id' }),
     response: (info) => info.instance,
   }),
 ]

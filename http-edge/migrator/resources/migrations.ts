@@ -26,14 +26,14 @@ const fields = { actionPolicy: ActionPolicyField }
 /** The policy by the name of the contract; notes are kept, and the caller is told that they are no more than that. */
 function request(wire: Wire, warn: Warn): Wire {
   const { actionPolicy, additionalProperties } = wire
-  if (additionalProperties !== undefined) warn('additionalProperties are kept and have no effect')
+  if (additionalProperties !== undefined) warn('additionalProperties are stored but have no effect')
   return actionPolicy === undefined ? wire : { ...wire, actionPolicy: policyOf(actionPolicy) }
 }
 
 /** A larger number is kept as it was asked for. */
 function limited(wire: Wire, warn: Warn): Wire {
   if (Number(wire['maxPendingRegions']) > maxPendingRegions)
-    warn(`maxPendingRegions above ${maxPendingRegions} has the effect of ${maxPendingRegions}`)
+    warn(`maxPendingRegions above ${maxPendingRegions} is treated as ${maxPendingRegions}`)
   return wire
 }
 

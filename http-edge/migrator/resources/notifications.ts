@@ -34,13 +34,13 @@ const wireLevels = Object.values(levels)
 const wireTypes = Object.values(types)
 
 const WireNotification = model('Notification', {
-  id: Type.String({ maxLength: 45, description: 'Id of the notification: urn:uuid: and a UUID' }),
+  id: Type.String({ maxLength: 45, description: 'Notification id: urn:uuid: followed by a UUID' }),
   type: Type.Enum(wireTypes),
   level: Type.Enum(wireLevels),
   message,
   resolved,
-  timeStamp: Type.Integer({ description: 'When it happened, in milliseconds since 1970' }),
-  updatedTimeStamp: Type.Integer({ description: 'When it was resolved, or when it happened' }),
+  timeStamp: Type.Integer({ description: 'Time of the event, in milliseconds since 1970' }),
+  updatedTimeStamp: Type.Integer({ description: 'Time when the problem was resolved, or of the event' }),
   dateCreated: created,
   dateUpdated: updated,
   payload: facts,
@@ -68,12 +68,12 @@ const fields: Fields = {
     Type.Integer({
       minimum: 1,
       maximum: Number.MAX_SAFE_INTEGER,
-      description: `The newest so many; default and most ${maxPageLength}`,
+      description: `Number of newest notifications to return; default and maximum ${maxPageLength}`,
     }),
   ),
   type: Type.Optional(Type.Enum([...wireTypes, ...Object.keys(notificationTypes)])),
   level: Type.Optional(Type.Enum([...wireLevels, ...notificationLevels])),
-  excludeResolved: Type.Optional(Type.Boolean({ description: 'Only those that are not resolved' })),
+  excludeResolved: Type.Optional(Type.Boolean({ description: 'Return only unresolved notifications' })),
 }
 
 function asked({ count = maxPageLength, type, level, excludeResolved, ...wire }: Wire): Wire {
@@ -128,7 +128,7 @@ export const notificationOperations = [
         // The rest is the UUID: no longer than one, whatever it is.
         pattern: `^(?:${urn})?[^/]{1,36}$`,
         maxLength: urn.length + 36,
-        description: 'Id of the notification, with or without urn:uuid:',
+        description: 'Notification id, with or without urn:uuid:',
       }),
     },
     request: named,

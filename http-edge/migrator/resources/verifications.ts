@@ -31,7 +31,7 @@ const reportOf = (id: unknown): unknown =>
 const counts = Verification.properties
 const WireVerification = model('Verification', {
   ...counts,
-  dataExcluded: Type.Integer({ minimum: 0, description: 'The same as bytesExcluded' }),
+  dataExcluded: Type.Integer({ minimum: 0, description: 'Same as bytesExcluded' }),
   verificationProgress: strict({
     matchedPathCount: counts.matchedPathCount,
     totalFailedPathCount: counts.totalDiscrepancies,
@@ -64,13 +64,13 @@ const WireReport = model('VerificationReportFileMetadata', {
   descriptor: strict({
     name: Type.String({
       maxLength: 200,
-      description: 'Name of the file; `reportId` of the download, as is `type`',
+      description: 'File name, which can be used as `reportId` of a download, as can `type`',
     }),
     type: reportFields.descriptor.properties.type,
-    fileSuffix: Type.String({ maxLength: 20, description: 'End of the name' }),
+    fileSuffix: Type.String({ maxLength: 20, description: 'File name extension' }),
   }),
-  size: Type.Integer({ description: 'Bytes of the text; compressed there are fewer' }),
-  checksum: Type.Integer({ description: 'CRC-32 of the text' }),
+  size: Type.Integer({ description: 'Size of the uncompressed text in bytes' }),
+  checksum: Type.Integer({ description: 'CRC-32 of the uncompressed text' }),
 })
 
 const described = (reports: Reports): object[] =>
@@ -118,7 +118,7 @@ export const verificationOperations = [
             ...verificationReportNames.map((type) => files[type].name),
           ],
           {
-            description: 'Which report, by its type or the name of its file; default DISCREPANCIES_CSV',
+            description: 'Report type or file name; default DISCREPANCIES_CSV',
           },
         ),
       ),

@@ -11,12 +11,14 @@ import {
 } from '../../../config/platform.ts'
 import { loopback, product } from '../../../subjects/kit/names.ts'
 import {
+  accountNames,
   createAccounts,
   type Passwords,
   readAccounts,
+  renewUnseen,
   type StoredAccounts,
   writeAccounts,
-} from './accounts.ts'
+} from '../../../config/development-accounts.ts'
 import type { RequestHandler, SigningKey } from './provider.ts'
 
 export interface DevelopmentProviderOptions {
@@ -27,15 +29,17 @@ export interface DevelopmentProviderOptions {
   readonly log: Log
   /** Done once, before the accounts are stored. */
   readonly onFirstStart: () => Promise<void>
+  /** Otherwise on loopback, on the port that it keeps. */
+  readonly listenAt?: { readonly host: string; readonly port: number }
   /** Private keys to sign with; a new one unless they are given. */
   readonly keys?: readonly SigningKey[]
 }
 
-/** An identity provider in this process, on loopback, for whoever has none. */
+/** An identity provider in this process, for whoever has none; browsers reach it on loopback. */
 export interface DevelopmentProvider {
   readonly config: OidcConfig
   /** Made just now, and never to be seen again. */
-  readonly passwords: Passwords | undefined
+  readonly passwords: Partial<Passwords> | undefined
   stop(): Promise<void>
 }
 
@@ -43,14 +47,15 @@ export interface DevelopmentProvider {
 export async function startDevelopmentProvider(
   options: DevelopmentProviderOptions,
 ): Promise<DevelopmentProvider> {
-  const { home, publicUrl, log, keys } = options
+  const { home, publicUrl, listenAt, log, keys } = options
   const known = readAccounts(home)
-  const { stored, passwords } = known === undefined ? await createAccounts() : { stored: known }
+  const made = known ?? { ...(await createAccounts()).stored, unseen: accountNames }
+  const { stored, passwords } = await renewUnseen(made)
   const server = http.createServer()
-  const port = await listen(server, stored.port)
+  const port = await listen(server, stored.port, listenAt)
   const current: StoredAccounts = { ...stored, port }
   if (known === undefined) await options.onFirstStart()
-  if (known?.port !== port) writeAccounts(home, current)
+  if (known?.port !== port || passwords !== undefined) writeAccounts(home, current)
 
   const host = `${loopback}:${port}`
   const config: OidcConfig = {
@@ -66,7 +71,13 @@ export async function startDevelopmentProvider(
   let handler: Promise<RequestHandler> | undefined
   const load = async () => {
     const { createProvider } = await import('./provider.ts')
-    return createProvider({ config, publicUrl, stored: current, keys })
+    return createProvider({
+      config,
+      publicUrl,
+      // A password may be reset meanwhile.
+      stored: () => readAccounts(home) ?? current,
+      keys,
+    })
   }
   server.on('request', (request, response) => {
     // A name that somebody made resolve to this host is not this host (DNS rebinding).
@@ -87,7 +98,16 @@ export async function startDevelopmentProvider(
 }
 
 /** Listens on the port, or on a free one when somebody else does. Resolves to it. */
-async function listen(server: Server, port: number): Promise<number> {
+async function listen(
+  server: Server,
+  port: number,
+  exactly: DevelopmentProviderOptions['listenAt'],
+): Promise<number> {
+  if (exactly !== undefined) {
+    server.listen(exactly.port, exactly.host)
+    await once(server, 'listening')
+    return exactly.port
+  }
   try {
     server.listen(port, loopback)
     await once(server, 'listening')

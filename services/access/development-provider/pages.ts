@@ -1,14 +1,14 @@
 import { escapeHtml, plainPage } from '../../../subjects/kit/html.ts'
-import { title } from '../../../subjects/kit/names.ts'
+import { product, title } from '../../../subjects/kit/names.ts'
 
 /** The sign-in page. @param problem what was wrong with the last try */
 export const signInPage = (action: string, problem?: string): string =>
   plainPage(
     `Sign in to ${title}`,
-    `<p class="notice"><strong>For development.</strong> ${title} runs this sign-in page itself, as no identity provider is configured. The passwords were shown at its first start.</p>
+    `<p class="notice"><strong>For development only.</strong> ${title} provides this sign-in page because no identity provider is configured. The passwords were shown at the first start. To set a new one, run <code>${product} credential reset-password administrator</code>.</p>
 ${problem === undefined ? '' : `<p role="alert">${escapeHtml(problem)}</p>`}
 <form method="post" action="${escapeHtml(action)}">
-<label for="name">Name: administrator or viewer</label>
+<label for="name">User name (administrator or viewer)</label>
 <input id="name" name="name" autocomplete="username" required autofocus>
 <label for="password">Password</label>
 <input id="password" name="password" type="password" autocomplete="current-password" required>
@@ -21,7 +21,7 @@ export const signOutPage = (form: string): string =>
   plainPage(
     'Sign out',
     `${form}
-<p class="notice"><strong>For development.</strong> End the session at this sign-in page as well?</p>
+<p class="notice"><strong>For development only.</strong> Do you also want to end your session at this sign-in page?</p>
 <button type="submit" form="op.logoutForm" name="logout" value="yes">Sign out</button>`,
   )
 
@@ -29,15 +29,15 @@ export const signOutPage = (form: string): string =>
 export const codePage = (form: string, wasWrong: boolean): string =>
   plainPage(
     'Enter the code',
-    `${wasWrong ? '<p role="alert">This is no code that we have given out; try again.</p>\n' : ''}<p>The other machine shows it.</p>
+    `${wasWrong ? '<p role="alert">This code is not valid. Try again.</p>\n' : ''}<p>Enter the code that is shown on the other machine.</p>
 ${form}
-<button type="submit" form="op.deviceInputForm">Go on</button>`,
+<button type="submit" form="op.deviceInputForm">Continue</button>`,
   )
 
 export const confirmPage = (form: string, code: string): string =>
   plainPage(
-    'Is this the code?',
-    `<p>Go on only if you have begun to sign in at another machine, and it shows <strong>${escapeHtml(code)}</strong>.</p>
+    'Confirm the code',
+    `<p>Continue only if you started this sign-in on another machine and it shows the code <strong>${escapeHtml(code)}</strong>.</p>
 ${form}
-<button type="submit" form="op.deviceConfirmForm">Go on</button>`,
+<button type="submit" form="op.deviceConfirmForm">Continue</button>`,
   )

@@ -12,7 +12,12 @@ import {
 import type { OidcConfig } from '../../../config/platform.ts'
 import { messagePage, plainPagePolicy } from '../../../subjects/kit/html.ts'
 import { callbackPath, loopbackCallbackPath } from '../../../subjects/access/sign-in.ts'
-import { accountFor, accounts, type StoredAccounts } from './accounts.ts'
+import {
+  accountFor,
+  accountNames,
+  accounts,
+  type StoredAccounts,
+} from '../../../config/development-accounts.ts'
 import { codePage, confirmPage, signInPage, signOutPage } from './pages.ts'
 import { MemoryStore } from './store.ts'
 
@@ -22,7 +27,7 @@ export type SigningKey = JWK & { readonly alg: 'ES256' | 'RS256' | 'EdDSA' }
 export interface ProviderOptions {
   readonly config: OidcConfig
   readonly publicUrl: string
-  readonly stored: StoredAccounts
+  readonly stored: () => StoredAccounts
   /** Private keys to sign with; a new one unless they are given. */
   readonly keys: readonly SigningKey[] | undefined
 }
@@ -44,13 +49,23 @@ const interactionSeconds = 600
 
 /** The provider as a handler of requests: the pages of the protocol, and the sign-in page. */
 export async function createProvider(options: ProviderOptions): Promise<RequestHandler> {
+  const store = new MemoryStore()
   const provider = new Provider(options.config.issuer, {
     ...clientsOf(options),
-    ...behaviour(),
+    ...behaviour(store),
     jwks: { keys: [...(options.keys ?? [await newKey()])] },
   })
   const answer = provider.callback()
+  let { passwords } = options.stored()
+  /** Who has another password now has to sign in with it. */
+  const forgetChanged = () => {
+    const now = options.stored().passwords
+    for (const name of accountNames)
+      if (now[name].hash !== passwords[name].hash) store.forget(accounts[name].subject)
+    passwords = now
+  }
   return async (request, response) => {
+    forgetChanged()
     if (request.url?.startsWith(interactionPath)) await signIn(provider, options.stored, request, response)
     else await answer(request, response)
   }
@@ -86,8 +101,7 @@ function clientsOf({ config, publicUrl, keys }: ProviderOptions): Pick<Configura
   }
 }
 
-function behaviour(): Configuration {
-  const store = new MemoryStore()
+function behaviour(store: MemoryStore): Configuration {
   return {
     adapter: (model: string) => store.of(model),
     cookies: { keys: [randomBytes(32).toString('base64url')] },
@@ -119,18 +133,18 @@ function behaviour(): Configuration {
         enabled: true,
         userCodeInputSource: (ctx, form, _, error) => send(ctx, codePage(form, error !== undefined)),
         userCodeConfirmSource: (ctx, form, _client, _device, code) => send(ctx, confirmPage(form, code)),
-        successSource: (ctx) => send(ctx, messagePage('Signed in', 'Go on at the other machine.')),
+        successSource: (ctx) => send(ctx, messagePage('Signed in', 'Continue on the other machine.')),
       },
       revocation: { enabled: true, allowedPolicy: (_, { clientId }, token) => token.clientId === clientId },
       rpInitiatedLogout: {
         enabled: true,
         logoutSource: (ctx, form) => send(ctx, signOutPage(form)),
         postLogoutSuccessSource: (ctx) =>
-          send(ctx, messagePage('Signed out', 'This sign-in page has forgotten you.')),
+          send(ctx, messagePage('Signed out', 'Your session at this sign-in page has ended.')),
       },
     },
     renderError: (ctx, { error, error_description: description = '' }) =>
-      send(ctx, messagePage('This did not work', `${error}: ${description}`)),
+      send(ctx, messagePage('Request failed', `${error}: ${description}`)),
     ttl: {
       AccessToken: tokenSeconds,
       DeviceCode: interactionSeconds,
@@ -152,7 +166,7 @@ function send(ctx: KoaContextWithOIDC, html: string): void {
 /** Shows the sign-in page; lets in who knows a name and its password. */
 async function signIn(
   provider: Provider,
-  stored: StoredAccounts,
+  stored: () => StoredAccounts,
   request: IncomingMessage,
   response: ServerResponse,
 ): Promise<void> {
@@ -172,15 +186,14 @@ async function signIn(
     const action = `${interactionPath}${uid}`
     if (request.method !== 'POST') return show(200, signInPage(action))
     if (!(Number(request.headers['content-length']) <= maxFormBytes))
-      return show(413, messagePage('This did not work', 'The form is too large.'))
+      return show(413, messagePage('Request failed', 'The form is too large.'))
     const form = new URLSearchParams(await text(request))
-    const account = await accountFor(stored, form.get('name') ?? '', form.get('password') ?? '')
-    if (account === undefined)
-      return show(401, signInPage(action, 'There is no account with this name and password.'))
+    const account = await accountFor(stored(), form.get('name') ?? '', form.get('password') ?? '')
+    if (account === undefined) return show(401, signInPage(action, 'The user name or password is wrong.'))
     const result = { login: { accountId: account.subject }, consent: {} }
     await provider.interactionFinished(request, response, result)
   } catch (error) {
     if (!(error instanceof errors.SessionNotFound)) throw error
-    show(400, messagePage('This sign-in is over', 'Begin again where you came from.'))
+    show(400, messagePage('Sign-in expired', 'Start again on the page or in the program where you began.'))
   }
 }

@@ -54,6 +54,13 @@ export class MemoryStore {
     }
   }
 
+  /** Ends all that a person has begun here. */
+  forget(accountId: string): void {
+    for (const [id, { payload }] of this.#entries) {
+      if (payload.accountId === accountId) this.#entries.delete(id)
+    }
+  }
+
   /** The oldest go first. */
   #makeRoom(): void {
     for (const id of this.#entries.keys()) {

@@ -10,6 +10,7 @@ import {
   issueKey,
   type Issuer,
   keysOf,
+  noKeyText,
   publicKey,
   rotateKey,
   sessionsOf,
@@ -77,7 +78,7 @@ export function keyHandlers({
   const visible = async (id: string, caller: Caller): Promise<StoredKey> => {
     const [key, own] = await Promise.all([keys.get(id), callersKey(keys, caller)])
     if (key === undefined || !(own.owner === key.owner || isAdministrator(own))) {
-      throw new GantryError('NOT_FOUND', `there is no key ${id}`)
+      throw new GantryError('NOT_FOUND', noKeyText(id))
     }
     return key
   }
@@ -91,9 +92,9 @@ export function keyHandlers({
   const changeable = async (id: string, caller: Caller): Promise<StoredKey> => {
     const key = await within(id, caller)
     const invalid = whyInvalid(key)
-    if (invalid !== undefined) throw new GantryError('NOT_ALLOWED_IN_STATE', `${invalid}; make another`)
+    if (invalid !== undefined) throw new GantryError('NOT_ALLOWED_IN_STATE', `${invalid}; create another key`)
     if (key.kind === 'session')
-      throw new GantryError('NOT_ALLOWED_IN_STATE', 'a session ends or is revoked, and is not changed')
+      throw new GantryError('NOT_ALLOWED_IN_STATE', 'a session cannot be changed; revoke it instead')
     return key
   }
   /** Who drops its own connections would not get the reply. */
@@ -126,7 +127,10 @@ export function keyHandlers({
       const key = await visible(id, call.caller)
       // DELETE was its end; what it was, the list says.
       if (key.revoked !== undefined)
-        throw call.fail('NOT_FOUND', `key ${id} was revoked at ${key.revoked}; the list of keys still has it`)
+        throw call.fail(
+          'NOT_FOUND',
+          `key ${id} was revoked at ${key.revoked}; it is still shown in "keys list"`,
+        )
       return publicKey(key)
     },
     update: async ({ id, name, notes, capabilities }, call) => {
@@ -162,7 +166,7 @@ export function keyHandlers({
     },
     examine: async ({ token }, call) => {
       if (!isAdministrator(await callersKey(keys, call.caller)))
-        throw call.fail('DENIED', 'only administrators are told why a token is refused')
+        throw call.fail('DENIED', 'only administrators can see why a token was rejected')
       const { salt, location } = issuer
       const found = await judge(keys, { instance: location.instance, salt }, token.trim())
       if ('refused' in found)
@@ -171,7 +175,7 @@ export function keyHandlers({
       const end =
         until === undefined ? 'it does not expire' : `it is valid until ${new Date(until).toISOString()}`
       const kind = isReplaced
-        ? 'the replaced token, which changes no keys, roles, assignments, settings or alerts,'
+        ? 'the replaced token (cannot change keys, roles, assignments, settings or alerts)'
         : 'the token'
       return { valid: true, explanation: `${kind} of key ${key.id} (${key.name}) of ${key.owner}; ${end}` }
     },
@@ -189,7 +193,7 @@ export function agentKeyHandlers({
     register: async (asked, call) => {
       const creator = await callersKey(keys, call.caller)
       if (!isAdministrator(creator)) {
-        throw call.fail('EXCEEDS_ROLE', 'exceeds role permissions: only administrators make keys of agents')
+        throw call.fail('EXCEEDS_ROLE', 'exceeds role permissions: only administrators can create agent keys')
       }
       const capabilities = agentCapabilities('*')
       return issueFor({ keys, issuer, room }, creator, { ...asked, kind: 'agent', capabilities })

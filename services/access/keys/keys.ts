@@ -5,6 +5,7 @@ import { keyedHash } from '../../../broker/identity/identity.ts'
 import type { RecordJournals } from '../../../broker/state/books/record-journal.ts'
 import { createKeyId, createSecret, formatToken, type TokenLocation } from '../../../broker/identity/token.ts'
 import { Key } from '../../../subjects/access/keys.ts'
+import { product } from '../../../subjects/kit/names.ts'
 import { strict, Timestamp } from '../../../subjects/kit/schemas.ts'
 import { admin } from '../roles/built-in-roles.ts'
 
@@ -105,6 +106,10 @@ export async function issueKey(
   await keys.create(id, key)
   return { key, token: formatToken(location, id, secret) }
 }
+
+/** That there is no key, for whoever may have given its name, which several keys can have. */
+export const noKeyText = (id: string): string =>
+  `there is no key ${id}: use an id of "${product} keys list"; names are not unique`
 
 /** Why nobody can connect with a key any more, or undefined when one can. */
 export function whyInvalid({ id, revoked, expires }: Key): string | undefined {

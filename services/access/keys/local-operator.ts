@@ -41,10 +41,7 @@ export class LocalOperator {
     const { issuer, log } = this.#options
     const verdict = current === undefined ? undefined : await this.#judge(current)
     if (verdict !== undefined && 'refused' in verdict)
-      log.warn(
-        { reason: verdict.refused },
-        'The stored operator token is not valid any more; making another.',
-      )
+      log.warn({ reason: verdict.refused }, 'The stored operator token is no longer valid; creating another.')
     // The platform may have moved to other ports since.
     this.#token =
       verdict === undefined || 'refused' in verdict
@@ -65,7 +62,7 @@ export class LocalOperator {
     const { id } = verdict.key
     await keys.update(id, (key) => ({ ...key, ...operatorRights }))
     await this.#record(keyContracts.update.subject, verdict.key)
-    log.warn({ key: id }, 'The local operator key was given all rights again.')
+    log.warn({ key: id }, 'All permissions of the local operator key were restored.')
     // A connection keeps what it could do when it was opened.
     await kick(id)
     return { id, token: current! }
@@ -82,13 +79,13 @@ export class LocalOperator {
     const { keys, issuer, log } = this.#options
     const made = await issueKey(keys, issuer, {
       name: 'local operator',
-      notes: 'Made for whoever runs the platform on its own host',
+      notes: 'Created for the operator of the platform on its own host',
       owner: localOperator,
       kind: 'key',
       ...operatorRights,
     })
     await this.#record(keyContracts.create.subject, made.key)
-    log.info({ key: made.key.id }, 'Made the local operator key.')
+    log.info({ key: made.key.id }, 'Created the local operator key.')
     return made
   }
 

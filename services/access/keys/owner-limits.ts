@@ -43,7 +43,7 @@ export class OwnerRoom {
     const whenFull = () => {
       throw new GantryError(
         'LIMIT_REACHED',
-        `${owner} has ${maxKeys} valid keys, the most it may have (maxKeys): revoke some with "${product} keys revoke", or have an administrator raise the limit with "${product} settings put"`,
+        `${owner} already has ${maxKeys} valid keys, which is the limit (maxKeys): revoke some with "${product} keys revoke", or ask an administrator to raise the limit with "${product} settings put"`,
       )
     }
     const name = keysOf(owner)

@@ -12,7 +12,7 @@ import type { AccessState } from '../state.ts'
 export const keyPermissionHandlers = (
   state: Pick<AccessState, 'keys' | 'users' | 'settings'>,
   ends: Pick<KeyEnds, 'all'>,
-): Omit<Handlers<typeof keysInternal>, 'recover'> => ({
+): Omit<Handlers<typeof keysInternal>, 'recover' | 'end-sessions'> => ({
   permissions: async ({ id }) => {
     const key = await validKey(state.keys, id)
     const { name, owner, capabilities, visible_extensions } = key
@@ -38,6 +38,6 @@ export const keyPermissionHandlers = (
 async function validKey(keys: KeyCollection, id: string): Promise<StoredKey> {
   const key = await keys.get(id)
   if (key === undefined || whyInvalid(key) !== undefined)
-    throw new GantryError('NOT_FOUND', `the key ${id} is not valid any more`)
+    throw new GantryError('NOT_FOUND', `the key ${id} is no longer valid`)
   return key
 }

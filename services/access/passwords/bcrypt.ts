@@ -25,7 +25,10 @@ export class Bcrypt {
   /** @throws GantryError OVERLOADED when too many wait, INTERNAL when the thread failed */
   async compare(password: string, hash: string): Promise<boolean> {
     if (this.#waiting.size >= maxWaiting) {
-      throw new GantryError('OVERLOADED', `${maxWaiting} passwords wait to be checked; try again`)
+      throw new GantryError(
+        'OVERLOADED',
+        `too many sign-ins: ${maxWaiting} passwords are waiting to be checked; try again in a moment`,
+      )
     }
     this.#worker ??= this.#start()
     const outcome = Promise.withResolvers<boolean>()

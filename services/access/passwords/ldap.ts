@@ -18,8 +18,10 @@ export function ldapSource(config: LdapConfig, log: Log): PasswordSource {
       try {
         return await verify(config, credentials)
       } catch (err) {
-        log.error({ err, url: config.url }, 'The directory could not be asked for a password.')
-        throw new GantryError('UNAVAILABLE', 'the directory cannot be asked at the moment', { cause: err })
+        log.error({ err, url: config.url }, 'The directory could not be queried to check a password.')
+        throw new GantryError('UNAVAILABLE', 'the directory server does not respond; try again later', {
+          cause: err,
+        })
       }
     },
     close: () => undefined,

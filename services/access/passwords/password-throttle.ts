@@ -44,7 +44,10 @@ export class PasswordThrottle {
     const waitMs = Math.max(...counted.map(([name, max]) => this.#waitMs(name, max)))
     if (waitMs > 0) {
       const seconds = Math.ceil(waitMs / 1_000)
-      throw new GantryError('THROTTLED', `too many wrong passwords from there; try again in ${seconds} s`)
+      throw new GantryError(
+        'THROTTLED',
+        `too many wrong passwords from this address; try again in ${seconds} s`,
+      )
     }
     const counters = counted.map(([name]) => this.#count(name))
     return () => {

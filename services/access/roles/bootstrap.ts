@@ -3,7 +3,7 @@ import type { AdminRules } from '../../../config/platform.ts'
 import { every } from '../../../broker/tasks/tasks.ts'
 import { files } from '../../../subjects/kit/names.ts'
 
-export const bootstrapWarning = `bootstrap mode: everybody who signs in is an administrator; set admin_subject or admin_group in ${files.config}, or rbac.bootstrap to true if this is meant`
+export const bootstrapWarning = `bootstrap mode: everybody who signs in is an administrator; set admin_subject or admin_group in ${files.config}, or set rbac.bootstrap to true if this is intended`
 
 /** Whether everybody who signs in is an administrator, as the configuration names none. */
 export const isBootstrap = ({ adminSubject, adminGroup }: AdminRules): boolean =>

@@ -27,6 +27,7 @@ const readingVerbs = new Set([
   'reports',
   'progress',
   'plan',
+  'states',
   'stats',
   'history',
   'current',
@@ -97,7 +98,7 @@ export const everyone = {
 
 export const viewer: Role = {
   name: 'viewer',
-  description: 'Looks at everything but administration, changes nothing',
+  description: 'Read-only access to everything except administration',
   pub: {
     allow: subjectsOf(contracts.filter((contract) => isReading(contract) && !isAdministration(contract))),
   },

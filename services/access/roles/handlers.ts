@@ -22,7 +22,10 @@ export function roleHandlers(state: RoleState): Handlers<typeof roleContracts> {
   const { keys, roles } = state
   const refuseBuiltIn = (name: string): void => {
     if (isBuiltIn(name))
-      throw new GantryError('NOT_ALLOWED_IN_STATE', `the role ${name} is built in; make another`)
+      throw new GantryError(
+        'NOT_ALLOWED_IN_STATE',
+        `the role ${name} is built in and cannot be changed; create another role`,
+      )
   }
   return {
     own: async (_, call) => {

@@ -42,11 +42,11 @@ export interface Session {
  */
 function subjectOf({ source, subject }: Person): string {
   if (source === 'oidc' && sources.some((other) => subject.startsWith(`${other}:`))) {
-    throw new GantryError('UNAUTHENTICATED', 'the subject begins like those of another source')
+    throw new GantryError('UNAUTHENTICATED', 'the subject starts with the prefix of another identity source')
   }
   const known = source === 'oidc' ? subject : `${source}:${subject}`
   if (subject !== '' && matches(Subject('Subject'), known)) return known
-  throw new GantryError('UNAUTHENTICATED', 'the subject is empty, too long or has control characters')
+  throw new GantryError('UNAUTHENTICATED', 'the subject is empty, too long or contains control characters')
 }
 
 /** Who is an administrator by the configuration, whatever the assignments say. In bootstrap mode everybody is. */

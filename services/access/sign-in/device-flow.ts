@@ -24,7 +24,7 @@ export async function beginDevice(provider: IdentityProvider): Promise<DeviceBeg
   if (cli.serverMetadata().device_authorization_endpoint === undefined) {
     throw new GantryError(
       'UNSUPPORTED',
-      'the identity provider has no device codes; sign in with a browser here',
+      'the identity provider does not support device codes; sign in with a browser on this host',
     )
   }
   const verifier = client.randomPKCECodeVerifier()

@@ -27,7 +27,7 @@ const endMs = ({ expires, revoked }: KeyEnd): number =>
 export function keepPurging(keys: KeyCollection, ends: KeyEnds, log: Log): { stop(): void } {
   const purge = () =>
     purgeEndedSessions(keys, ends).catch((err: unknown) =>
-      log.warn({ err }, 'Sessions that ended could not be forgotten; trying again in an hour.'),
+      log.warn({ err }, 'Ended sessions could not be deleted; retrying in an hour.'),
     )
   void purge()
   return every('access.ended-sessions', purge)

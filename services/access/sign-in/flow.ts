@@ -52,10 +52,10 @@ function open<S extends typeof Flow | typeof DeviceFlow>(
   try {
     flow = JSON.parse(sealer.open(sealed))
   } catch (cause) {
-    throw new Refused('its flow is none of ours', { cause })
+    throw new Refused('its flow was not issued by this platform', { cause })
   }
-  if (!matches(schema, flow)) throw new Refused('its flow is of another kind or release')
-  if (flow.expires <= Date.now()) throw new Refused('its flow is over')
+  if (!matches(schema, flow)) throw new Refused('its flow has another type or is from another release')
+  if (flow.expires <= Date.now()) throw new Refused('its flow has expired')
   return flow
 }
 

@@ -45,7 +45,7 @@ export function signInHandlers(dependencies: SignInDependencies): Handlers<typeo
     if (dependencies.provider !== undefined) return dependencies.provider
     throw new GantryError(
       'UNAVAILABLE',
-      'nobody can sign in: no identity provider is configured (oidc.issuer)',
+      'sign-in is disabled because no identity provider is configured: set oidc.issuer in gantry.config',
     )
   }
   /** The caller learns no more than that it was refused. */
@@ -55,14 +55,17 @@ export function signInHandlers(dependencies: SignInDependencies): Handlers<typeo
       return await work()
     } catch (error) {
       if (error instanceof Unreachable) {
-        log.warn({ reason: error.message, requestId }, 'A sign-in failed: the identity provider is away.')
+        log.warn(
+          { reason: error.message, requestId },
+          'A sign-in failed: the identity provider is unavailable.',
+        )
         throw providerAway()
       }
       if (!(error instanceof Refused) && !isUnauthenticated(error)) throw error
       log.warn({ reason: error.message, requestId }, 'Refused a sign-in.')
       const answer = new GantryError(
         'UNAUTHENTICATED',
-        'the sign-in was refused; the platform’s log says why',
+        'the sign-in was rejected; find the reason in the platform’s log by the request id',
       )
       if (error instanceof Refused) dependencies.refused(answer, requestOf(call))
       throw answer
@@ -73,13 +76,13 @@ export function signInHandlers(dependencies: SignInDependencies): Handlers<typeo
     if (clientAddress === undefined) return
     const network = networkOf(clientAddress)
     if (beginnings.left(network) < 1)
-      throw new GantryError('THROTTLED', 'too many sign-ins begin from this address; wait a little')
+      throw new GantryError('THROTTLED', 'too many sign-ins from this address; try again in a minute')
     beginnings.charge(network)
   }
   const callersSession = async (call: Call<Contract>): Promise<StoredKey> => {
     const key = await callersKey(keys, call.caller)
     if (key.kind === 'session') return key
-    throw new GantryError('NOT_ALLOWED_IN_STATE', `key ${key.id} is no session, and ends when it is revoked`)
+    throw new GantryError('NOT_ALLOWED_IN_STATE', `key ${key.id} is not a session: revoke it to end it`)
   }
   const begin = async (call: Call<Contract>, { person, grant }: VerifiedIdentity) => {
     const session = await dependencies.signIn(person, requestOf(call))
@@ -146,7 +149,7 @@ export function signInHandlers(dependencies: SignInDependencies): Handlers<typeo
           throw providerAway()
         }
         if (!(error instanceof Refused)) throw error
-        const text = 'A session ended: the identity provider refused to refresh it.'
+        const text = 'A session ended because the identity provider refused to refresh it.'
         log.warn({ reason: error.message, key, requestId }, text)
         call.afterReply(() => kick(key))
         throw new GantryError(
@@ -169,7 +172,7 @@ export function signInHandlers(dependencies: SignInDependencies): Handlers<typeo
 }
 
 const providerAway = () =>
-  new GantryError('UNAVAILABLE', 'the identity provider does not answer; try again later')
+  new GantryError('UNAVAILABLE', 'the identity provider does not respond; try again later')
 
 const isUnauthenticated = (error: unknown): error is GantryError =>
   error instanceof GantryError && error.code === 'UNAUTHENTICATED'

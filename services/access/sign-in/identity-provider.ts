@@ -77,15 +77,15 @@ export class IdentityProvider {
     try {
       const value = await this.#discover()
       this.#known = { atMs: performance.now(), value }
-      if (this.#failed !== undefined) this.#log.info({ issuer }, 'The identity provider answers again.')
+      if (this.#failed !== undefined) this.#log.info({ issuer }, 'The identity provider responds again.')
       this.#failed = undefined
       return value
     } catch (cause) {
       const { message: reason } = new Unreachable('its discovery document', cause)
       if (this.#failed === undefined) {
-        this.#log.warn({ issuer, reason }, 'The identity provider does not answer; nobody can sign in.')
+        this.#log.warn({ issuer, reason }, 'The identity provider does not respond; nobody can sign in.')
       }
-      const text = `nobody can sign in: the identity provider ${issuer} does not answer as it should (${reason})`
+      const text = `nobody can sign in: the identity provider ${issuer} does not respond correctly (${reason})`
       const error = new GantryError('UNAVAILABLE', text, { cause })
       this.#failed = { atMs: performance.now(), error }
       throw error
@@ -101,8 +101,9 @@ export class IdentityProvider {
       ...(insecure ? { execute: [client.allowInsecureRequests] } : {}),
     })
     const server = found.serverMetadata()
-    if (server.jwks_uri === undefined) throw new Error('it names no keys')
-    if (!insecure && !server.jwks_uri.startsWith('https:')) throw new Error('its keys are not at https://')
+    if (server.jwks_uri === undefined) throw new Error('it has no jwks_uri')
+    if (!insecure && !server.jwks_uri.startsWith('https:'))
+      throw new Error('its jwks_uri does not use https://')
     const configure = (id: string, secret: string | undefined) => {
       const metadata = { [client.clockTolerance]: this.config.clockSkewSeconds }
       const methods = server.token_endpoint_auth_methods_supported

@@ -37,8 +37,8 @@ export async function verifyToken(token: string, rules: TokenRules): Promise<Cla
   const { azp } = claims
   if (azp !== undefined && !ours.includes(azp as string)) throw new Refused('it was issued to another client')
   // Whoever holds such a token must prove more than that; we cannot ask for the proof.
-  if (claims['cnf'] !== undefined) throw new Refused('it is bound to a key of its holder')
-  if (claims['events'] !== undefined) throw new Refused('it tells of events, and of nobody who signs in')
+  if (claims['cnf'] !== undefined) throw new Refused('it is bound to a key (cnf), which is not supported')
+  if (claims['events'] !== undefined) throw new Refused('it reports events and is not a sign-in token')
   return claims
 }
 
@@ -50,7 +50,7 @@ export async function verifySigned(
 ): Promise<Claims> {
   try {
     const { typ } = decodeProtectedHeader(token)
-    if (!types.has(typ?.toLowerCase())) throw new Refused(`it is of the type ${JSON.stringify(typ)}`)
+    if (!types.has(typ?.toLowerCase())) throw new Refused(`its type is ${JSON.stringify(typ)}`)
     const { payload } = await jwtVerify(token, keys, {
       algorithms,
       issuer,
@@ -58,7 +58,7 @@ export async function verifySigned(
       requiredClaims: ['sub', 'exp', 'iat'],
       ...(audience === undefined ? {} : { audience }),
     })
-    if (typeof payload.sub !== 'string') throw new Refused('its subject is no text')
+    if (typeof payload.sub !== 'string') throw new Refused('its subject is not a string')
     return payload as Claims
   } catch (error) {
     if (error instanceof Refused) throw error

@@ -125,14 +125,11 @@ export class SessionRefresh {
 /** @throws GantryError NOT_ALLOWED_IN_STATE when the session cannot be refreshed */
 function refreshOf({ refresh, expires }: StoredKey): NonNullable<StoredKey['refresh']> {
   if (refresh === undefined)
-    throw new GantryError(
-      'NOT_ALLOWED_IN_STATE',
-      `this session cannot be refreshed; it lasts until ${expires}`,
-    )
+    throw new GantryError('NOT_ALLOWED_IN_STATE', `this session cannot be refreshed; it ends at ${expires}`)
   if (refresh.until === undefined || Date.parse(refresh.until) > Date.now()) return refresh
   throw new GantryError(
     'NOT_ALLOWED_IN_STATE',
-    `the identity provider takes no refresh any more since ${refresh.until}; the session lasts until ${expires}`,
+    `the identity provider rejects refreshes since ${refresh.until}; the session ends at ${expires}`,
   )
 }
 
@@ -144,7 +141,7 @@ async function askAgain(
 ): Promise<Tokens> {
   const { clients } = await provider.known()
   return ofProvider(
-    'a refresh',
+    'refreshed tokens',
     () => client.refreshTokenGrant(clients[kind], refreshToken),
     (error) => error instanceof client.ResponseBodyError && error.error === 'invalid_grant',
   )
@@ -162,13 +159,13 @@ async function requireSubject(
   if (tokens.id_token === undefined) {
     // It need not come with a refresh; the access token, or the page about the person, says who that is.
     if ((await accessClaims(tokens.access_token, rules, subject)).length > 0) return
-    await ofProvider('what it knows of the person', () =>
+    await ofProvider('the user info', () =>
       client.fetchUserInfo(discovered.clients[kind], tokens.access_token, subject),
     )
     return
   }
   const { sub } = await verifyToken(tokens.id_token, rules)
-  if (sub !== subject) throw new Refused('the refreshed ID token is about somebody else')
+  if (sub !== subject) throw new Refused('the refreshed ID token belongs to another user')
 }
 
 const lastEndMs = ({ created }: StoredKey): number => Date.parse(created) + maxSessionHours * hourMs

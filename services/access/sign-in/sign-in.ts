@@ -5,7 +5,7 @@ import { isLoopbackHost } from '../../../subjects/kit/names.ts'
 import type { platform } from '../../../subjects/platform/platform.ts'
 import type { signIn } from '../../../subjects/access/sign-in.ts'
 import { bootstrapWarning, isBootstrap, isUnintended, warnOfBootstrap } from '../roles/bootstrap.ts'
-import { developmentViewers, type Passwords } from '../development-provider/accounts.ts'
+import { developmentViewers, type Passwords } from '../../../config/development-accounts.ts'
 import { type DevelopmentProvider, startDevelopmentProvider } from '../development-provider/index.ts'
 import { IdentityProvider } from './identity-provider.ts'
 import { type SignInDependencies, signInHandlers } from './handlers.ts'
@@ -25,6 +25,11 @@ export interface SignInConfig {
   readonly host: string
   /** Where browsers reach it. */
   readonly publicUrl: string
+  /**
+   * Where the development provider listens, beside the platform, whatever the address: somebody else sees to it that only
+   * this host reaches both, as the host of a container does.
+   */
+  readonly developmentPort?: number | undefined
 }
 
 export interface SignIn {
@@ -34,7 +39,7 @@ export interface SignIn {
   /** The health of what sign-ins need; nothing else needs it. */
   components(): Promise<Component[]>
   /** Of the development provider, when this is its first start. */
-  readonly passwords: Passwords | undefined
+  readonly passwords: Partial<Passwords> | undefined
   stop(): Promise<void>
 }
 
@@ -85,19 +90,21 @@ const componentOf = (problem: string | undefined): Component => ({
 
 /** The development provider, unless others than this host can reach the platform: its passwords are not meant for them. */
 async function standIn(
-  { home, host, publicUrl }: SignInConfig,
+  { home, host, publicUrl, developmentPort }: SignInConfig,
   { assignments, log }: Pick<Surroundings, 'assignments' | 'log'>,
 ): Promise<DevelopmentProvider | undefined> {
-  if (!isLoopbackHost(host) || !isLoopbackHost(new URL(publicUrl).hostname)) {
+  const isReachable = developmentPort === undefined && !isLoopbackHost(host)
+  if (isReachable || !isLoopbackHost(new URL(publicUrl).hostname)) {
     log.warn(
       { host, publicUrl },
-      'Nobody can sign in: no identity provider is configured (oidc.issuer), and the development provider does not run when the platform can be reached from other hosts.',
+      'Nobody can sign in: set oidc.issuer in gantry.config, because the development sign-in page is not available while the platform can be reached from other hosts.',
     )
     return undefined
   }
   return startDevelopmentProvider({
     home,
     publicUrl,
+    ...(developmentPort !== undefined && { listenAt: { host, port: developmentPort } }),
     log,
     onFirstStart: async () => {
       if ((await assignments.get(developmentViewers)) !== undefined) return

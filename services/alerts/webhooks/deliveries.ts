@@ -131,7 +131,7 @@ export class Deliveries {
       }
       const sending = this.#send(delivery)
         .catch((err: unknown) =>
-          this.#options.log.warn({ err, webhook }, 'What came of a message to a webhook cannot be stored.'),
+          this.#options.log.warn({ err, webhook }, 'The result of a webhook message could not be stored.'),
         )
         .finally(() => {
           this.#sending.delete(webhook)
@@ -169,11 +169,14 @@ export class Deliveries {
     if (pauseMs === undefined) {
       log.warn(
         { webhook: name, message: id, attempts, problem },
-        'A webhook did not take an alert; given up.',
+        'An alert could not be delivered to a webhook; giving up.',
       )
       return this.#remove(delivery)
     }
-    log.info({ webhook: name, message: id, attempts, problem }, 'A webhook did not take an alert; retrying.')
+    log.info(
+      { webhook: name, message: id, attempts, problem },
+      'An alert could not be delivered to a webhook; retrying.',
+    )
     const next = new Date(Date.now() + pauseMs * (1 + jitter * Math.random())).toISOString()
     const later = { ...delivery, attempts, next }
     this.#waiting.set(keyOf(delivery), later)

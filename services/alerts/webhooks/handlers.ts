@@ -44,9 +44,12 @@ export function webhookHandlers({
       if (url !== undefined) requireSafe(url, innerHosts)
       const known = await webhooks.get(name)
       if (known === undefined && url === undefined)
-        throw notAccepted('url', 'is missing: a new webhook needs one')
+        throw notAccepted('url', 'is missing: a new webhook requires it')
       if (known === undefined && (await webhooks.list()).length >= maxWebhooks)
-        throw call.fail('NOT_ALLOWED_IN_STATE', `there are ${maxWebhooks} webhooks: delete one first`)
+        throw call.fail(
+          'NOT_ALLOWED_IN_STATE',
+          `there are already ${maxWebhooks} webhooks, which is the limit: delete one first`,
+        )
       const made = secret ?? secretOf(randomBytes(secretBytes))
       let isNew = false
       const stored = await webhooks.upsert(name, (current) => {

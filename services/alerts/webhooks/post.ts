@@ -42,10 +42,7 @@ export function requireOuter(url: URL, innerHosts: ReadonlySet<string>): void {
 }
 
 const refused = (host: string) =>
-  new InnerAddressError(
-    host,
-    `an administrator names it in alerts.webhook_hosts of ${files.config}, if that is intended`,
-  )
+  new InnerAddressError(host, `if this is intended, add it to alerts.webhook_hosts in ${files.config}`)
 
 const outerOnly = outerLookup(() => false, refused)
 
@@ -93,12 +90,12 @@ export async function post(
       cause: error,
     })
   }
-  if (status >= 300 && status < 400) throw new Error(`status ${status}: redirections are not followed`)
+  if (status >= 300 && status < 400) throw new Error(`status ${status}: redirects are not followed`)
   if (status < 200 || status >= 300) throw new Error(`status ${status}`)
 }
 
 function problemOf(error: NodeJS.ErrnoException, timeoutMs: number | undefined): string {
   if (error instanceof InnerAddressError) return error.message
-  if (timeoutMs !== undefined) return `no answer within ${timeoutMs / 1_000} s`
-  return `it cannot be reached (${error.code ?? error.name})`
+  if (timeoutMs !== undefined) return `no response within ${timeoutMs / 1_000} s`
+  return `the webhook cannot be reached (${error.code ?? error.name})`
 }

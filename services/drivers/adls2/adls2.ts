@@ -1,3 +1,4 @@
+import { nameOf } from '../http/connection.ts'
 import { maxFeedAnswerBytes } from '../feeds/answers.ts'
 import { azureTokenProperties } from '../../../subjects/filesystems/azure-token-properties.ts'
 import {
@@ -108,6 +109,8 @@ export class Adls2Driver implements Driver {
   /** Of the filesystem in the container, empty for all of it. */
   readonly #root: StorePath
   readonly #containerName: string
+  /** What no other container has. */
+  readonly #device: string
   /** For messages. */
   readonly #place: string
 
@@ -176,6 +179,9 @@ export class Adls2Driver implements Driver {
     this.#property = property
     this.#root = Buffer.from(directory)
     this.#containerName = `container ${options.containerName} of account ${options.accountName}`
+    // Where the account is no part of the host's name, as at an emulator, it may be that of another service too.
+    const isOfHost = endpoint.containerPath === `/${options.containerName}`
+    this.#device = isOfHost ? this.#containerName : `${this.#containerName} at ${nameOf(endpoint)}`
     this.#place = directory === '' ? this.#containerName : `directory ${directory} of ${this.#containerName}`
     const isHierarchical = property('fs.azure.account.hns.enabled')
     if (isHierarchical !== 'false') {
@@ -540,7 +546,7 @@ export class Adls2Driver implements Driver {
   async abortUpload(): Promise<void> {}
 
   locate(path: StorePath): Location {
-    return { own: { device: this.#containerName, path: joinPath(this.#root, path) }, mounted: [] }
+    return { own: { device: this.#device, path: joinPath(this.#root, path) }, mounted: [] }
   }
 
   copyWithin({ direct }: Driver): StoreCopy | undefined {

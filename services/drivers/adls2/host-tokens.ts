@@ -5,7 +5,7 @@ import { notAccepted } from '../../../subjects/kit/errors.ts'
 import type { StoreBounds } from '../contract/bounds.ts'
 import { readProperties } from '../contract/properties.ts'
 import { askHost, hostFailures, readTokenFile, textsOf, variable } from '../host-credentials/ask-host.ts'
-import { HostPermission, type Recipient } from '../host-credentials/permission.ts'
+import { HostPermission, ownName, type Recipient } from '../host-credentials/permission.ts'
 import { tokenIn } from '../http/client-credentials.ts'
 import { type Lease, type Renewable, Renewed } from '../http/renewed.ts'
 import type { StoreAnswer } from '../http/transport.ts'
@@ -48,10 +48,13 @@ export function hostTokens(
     if (options[name] !== undefined)
       throw notAccepted(name, `is for a service principal: leave it out, or ${field}`)
   const wanted = file !== '' ? file : isWorkload ? 'web-identity' : 'instance'
-  const permission = new HostPermission(bounds, [wanted], `additionalProperties.${field}`, recipients)
+  const { oauthClientId } = options
+  const permission = new HostPermission(bounds, [wanted], `additionalProperties.${field}`, recipients, {
+    instance: oauthClientId ?? ownName,
+    'web-identity': oauthClientId ?? variable('AZURE_CLIENT_ID') ?? '',
+  })
   const tokens = new Renewed(() => {
     permission.use()
-    const { oauthClientId } = options
     return isWorkload ? workloadToken(oauthClientId, tenant, file) : managedToken(oauthClientId)
   })
   return { tokens, permission }

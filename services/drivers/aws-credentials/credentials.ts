@@ -8,7 +8,7 @@ import { notAccepted } from '../../../subjects/kit/errors.ts'
 import type { StoreBounds } from '../contract/bounds.ts'
 import { HostPermission, type Recipient } from '../host-credentials/permission.ts'
 import type { Renewable } from '../http/renewed.ts'
-import { type AwsCredentials, hostCredentials } from './host-credentials.ts'
+import { type AwsCredentials, hostCredentials, identityNames } from './host-credentials.ts'
 
 type Options = Static<TObject<ReturnType<typeof awsCredentialsOptions>>>
 type ProviderName = (typeof awsCredentialsProviders)[number]
@@ -64,8 +64,8 @@ export function credentialsOf(
     const profileFile = awsCredentialsConfigFile
     const wanted = profileFile === undefined ? identities : [profileFile]
     const field = profileFile === undefined ? 'credentialsProvider' : 'awsCredentialsConfigFile'
-    const permission = new HostPermission(bounds, wanted, field, recipients)
     const choice = { identities, profile: awsProfile, profileFile, region }
+    const permission = new HostPermission(bounds, wanted, field, recipients, identityNames(choice))
     return { source: hostCredentials(choice, permission), permission }
   }
   const isAnonymous = provider === 'AnonymousAWSCredentialsProvider'

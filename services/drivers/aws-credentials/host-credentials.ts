@@ -9,7 +9,7 @@ import {
   textsOf,
   variable,
 } from '../host-credentials/ask-host.ts'
-import type { HostPermission } from '../host-credentials/permission.ts'
+import type { HostPermission, IdentityNames } from '../host-credentials/permission.ts'
 import { type Lease, Renewed } from '../http/renewed.ts'
 import type { StoreAnswer } from '../http/transport.ts'
 import { walkXml } from '../../../broker/common/xml.ts'
@@ -33,6 +33,15 @@ export interface HostChoice {
   readonly region: string
 }
 
+/** What the identities of a host are called that it may have several of: the role of an instance is known when that is asked. */
+export const identityNames = ({ profile: named }: Pick<HostChoice, 'profile'>): IdentityNames => ({
+  profile: profileName(named),
+  'web-identity': variable('AWS_ROLE_ARN') ?? '',
+  instance: undefined,
+})
+
+const profileName = (named: string | undefined): string => named ?? variable('AWS_PROFILE') ?? 'default'
+
 type Found = Lease<AwsCredentials> | undefined
 
 /** What a file says holds until it is read again; whoever renews it leaves the old ones valid for some time. */
@@ -47,7 +56,7 @@ export function hostCredentials(choice: HostChoice, permission: HostPermission):
       allowed.includes(profileFile !== undefined && identity === 'profile' ? profileFile : identity)
     const tried = identities.filter(isAllowed)
     for (const identity of tried) {
-      const found = await sources[identity](choice)
+      const found = await sources[identity](choice, permission)
       if (found !== undefined) return found
     }
     throw hostFailures('set up one of them, or give accessKey and secretKey').failed(
@@ -59,7 +68,9 @@ export function hostCredentials(choice: HostChoice, permission: HostPermission):
 }
 
 /** Each gives undefined where the host has no such thing, and rejects where it has one that gives no credentials. */
-const sources: Readonly<Record<HostIdentity, (choice: HostChoice) => Promise<Found>>> = {
+const sources: Readonly<
+  Record<HostIdentity, (choice: HostChoice, permission: HostPermission) => Promise<Found>>
+> = {
   environment: async () => {
     const [accessKey, secretKey] = [variable('AWS_ACCESS_KEY_ID'), variable('AWS_SECRET_ACCESS_KEY')]
     if (accessKey === undefined || secretKey === undefined) return undefined
@@ -72,7 +83,7 @@ const sources: Readonly<Record<HostIdentity, (choice: HostChoice) => Promise<Fou
 }
 
 async function profile({ profile: named, profileFile }: HostChoice): Promise<Found> {
-  const name = named ?? variable('AWS_PROFILE') ?? 'default'
+  const name = profileName(named)
   const file = (path: string) => join(homedir(), '.aws', path)
   const paths =
     profileFile === undefined
@@ -194,7 +205,7 @@ const instanceUrl = 'http://169.254.169.254'
 const metadataTokenSeconds = 60
 
 /** The metadata of the machine, version 2: a token first, which what only passes requests on cannot get. */
-async function instance(): Promise<Found> {
+async function instance(_choice: HostChoice, permission: HostPermission): Promise<Found> {
   if (variable('AWS_EC2_METADATA_DISABLED')?.toLowerCase() === 'true') return undefined
   const base = variable('AWS_EC2_METADATA_SERVICE_ENDPOINT') ?? instanceUrl
   const what = 'metadata of the instance'
@@ -216,6 +227,7 @@ async function instance(): Promise<Found> {
   const listed = await askHost({ url: at(roles), headers, what, fix })
   const [role = ''] = listed.body.toString('utf8').trim().split(/\s/)
   if (!/^[\w+=,.@-]{1,64}$/.test(role)) throw failed('refused', what, 'it names no role')
+  permission.useNamed('instance', role)
   const answer = await askHost({ url: at(roles + role), headers, what, fix, code: jsonCode })
   return metadataLease(answer, what, fix)
 }

@@ -2,6 +2,7 @@ import type { BlobEndpoint } from './endpoint.ts'
 import { type BlobAnswer, blobService } from './errors.ts'
 import { encodeBlobName } from './names.ts'
 import type { Authorizer } from './signing.ts'
+import { nameOf } from '../http/connection.ts'
 import { StoreClock } from '../http/store-clock.ts'
 import type { StoreAddress } from '../http/store-address.ts'
 import { type Asked, request, type RetryLimits, type Service } from '../http/requests.ts'
@@ -54,12 +55,11 @@ export class BlobClient {
   ) {
     this.#transport = new Transport(endpoint, limits, address)
     this.#authorizer = authorizer
-    this.#host =
-      endpoint.port === (endpoint.secure ? 443 : 80) ? endpoint.host : `${endpoint.host}:${endpoint.port}`
+    this.#host = nameOf(endpoint)
     this.service = `${endpoint.secure ? 'https' : 'http'}://${this.#host}`
     this.#containerPath = endpoint.containerPath
     this.#retry = limits
-    this.#service = blobService(this.#host, (answer) => authorizer.refusal?.(answer))
+    this.#service = blobService(this.#host, (answer) => authorizer.refusal?.(answer), address)
   }
 
   /** See `requests.ts`: an answer is for the caller if its status is 2xx or accepted. All requests of this driver are harmless when repeated. */

@@ -1,3 +1,4 @@
+import type { StoreAddress } from '../http/store-address.ts'
 import { type FailureClass, StoreError } from '../contract/driver.ts'
 import { failuresWith, type Fixes } from '../http/failures.ts'
 import { retryAfterMs, type Service } from '../http/requests.ts'
@@ -62,7 +63,8 @@ const fixes: Fixes = {
   refused:
     "check accountName, sharedKey, sasToken or the roles of the service principal (Storage Blob Data Owner; for eventQueue Storage Queue Data Contributor), the account's network rules and this machine's clock",
   permission: 'another program holds it, or the account protects it: release it or skip it',
-  unreachable: 'check endpoint, network and the state of the service',
+  unreachable:
+    'check endpoint, network and the state of the service; one without TLS, such as an emulator, needs insecure',
   throttled: 'lower the concurrency or try later',
   unsupported: 'delete what stands there, or leave it out',
   name: 'rename it at the source, or leave it out',
@@ -110,10 +112,11 @@ export { failed }
 export const blobService = (
   host: string,
   refusalOf: (answer: BlobAnswer) => string | undefined,
+  address: Pick<StoreAddress, 'mayBeRefused'> | undefined,
 ): Service<BlobAnswer> => ({
   isOfService,
   answerError: (what, answer) => answerError(what, answer, refusalOf(answer)),
   foreignAnswer,
   networkError,
-  noEndpoint: (what, found) => noEndpoint(what, host, 'Blob', found),
+  noEndpoint: (what, found) => noEndpoint(what, host, 'Blob', found, address),
 })

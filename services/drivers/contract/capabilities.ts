@@ -19,6 +19,11 @@ export interface Capabilities {
    * can be read side by side. Who relies on it asks for what it does not find so: it saves requests, and decides nothing.
    */
   readonly listsInOrder?: boolean
+  /**
+   * Files are there while somebody still writes them, with a part of what they will have: only `open` tells, so an empty one
+   * is opened as well.
+   */
+  readonly showsUnfinished?: boolean
   /** Symbolic links can be kept as links. */
   readonly symlinks: boolean
   /** Permission bits can be kept. */

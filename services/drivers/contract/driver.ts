@@ -161,7 +161,16 @@ export interface Driver {
   /** What stands at the path, without following a symbolic link; undefined when nothing does. */
   stat(path: StorePath): Promise<Entry | undefined>
 
-  /** Throws `gone`, or `unsupported` when it is no file. */
+  /**
+   * What stands at the path under a name that the store does not tell from the path's own, as by case: undefined when nothing
+   * does, or what has just that name. Only of stores that may not tell names apart; `stat` finds nothing at such a path.
+   */
+  alike?(path: StorePath): Promise<Entry | undefined>
+
+  /**
+   * Throws `gone`, `unsupported` when it is no file, or `changed`, with the time to wait, while somebody writes it, where the
+   * store tells.
+   */
   open(path: StorePath, options?: ReadOptions): Promise<SourceFile>
 
   /** All attributes of a file or folder; undefined when nothing is there. Throws `unsupported` for anything else. */

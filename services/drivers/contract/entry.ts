@@ -40,7 +40,7 @@ export interface Entry {
 }
 
 /** File systems that keep no more than whole seconds, as ext3, or every other one, as FAT: two changes within so long have one time. */
-const coarseTickMs = 2_000
+export const coarseTickMs = 2_000
 
 /**
  * Within so long of a change, in milliseconds, another one may have the same time.

@@ -20,6 +20,9 @@ export interface FeedListener {
   readonly positions: FeedPositions
 }
 
+/** What is kept of a stream for a reader has no more, in characters: every live migration may keep as much. */
+export const maxPositionText = 64_000
+
 /** Where readers are in streams of changes, kept durably. */
 export interface FeedPositions {
   /** Who this reader is in what is kept. */
@@ -36,7 +39,7 @@ export interface FeedPositions {
   readersOf(stream: string): Promise<readonly string[]>
   /**
    * Resolves when it is stored, in place of what was kept of the stream.
-   * @param at at most 4,000 characters
+   * @param at at most `maxPositionText`
    * @param readers who is there, in place of this one alone: those whom the same process tells the same
    */
   keep(stream: string, at: string, readers?: readonly string[]): Promise<void>
@@ -52,6 +55,11 @@ export interface ChangeFeed {
   readonly reason?: string
   /** Whether it compares everything from time to time by itself, as it may miss something. */
   readonly compares?: boolean
+  /**
+   * All that was changed before has been told (`monotonicMs`), as far as can be known: stores promise no time in which they
+   * tell. Not there where changes are told at once.
+   */
+  readonly toldUntilMs?: number | undefined
   /**
    * Begins; resolves when no later change is missed, with whether none was missed since its position was kept either. Rejects
    * with a WatchError, and with the signal's reason.

@@ -1,4 +1,5 @@
 import type { ClockOffset } from '../contract/driver.ts'
+import { nameOf } from '../http/connection.ts'
 import { parseJson } from '../http/json.ts'
 import { type Asked, request, type RetryLimits, type Service } from '../http/requests.ts'
 import type { StoreAddress } from '../http/store-address.ts'
@@ -43,7 +44,7 @@ export class GcsClient {
     this.#always = always
     this.#transport = new AuthorizedTransport(endpoint, tokens, limits, address)
     this.#retry = limits
-    this.#service = gcsService(endpoint.host)
+    this.#service = gcsService(nameOf(endpoint), address)
   }
 
   /** See `requests.ts`: an answer is for the caller if its status is 2xx or accepted. */

@@ -1,3 +1,4 @@
+import type { StoreAddress } from '../http/store-address.ts'
 import type { FailureClass, StoreError } from '../contract/driver.ts'
 import { failuresWith, type Fixes } from '../http/failures.ts'
 import { retryAfterMs, type Service } from '../http/requests.ts'
@@ -84,11 +85,14 @@ const kindBytes = 4_096
 const isNothing = (body: Buffer): boolean => body.length < 10 && /^\s*(?:null\s*)?$/.test(body.toString())
 
 /** The service at a host. */
-export const gcsService = (host: string): Service<GcsAnswer> => ({
+export const gcsService = (
+  host: string,
+  address: Pick<StoreAddress, 'mayBeRefused'> | undefined,
+): Service<GcsAnswer> => ({
   isOfService,
   answerError,
   foreignAnswer: (what, { status }) =>
     failed('unreachable', what, `${status} without anything that Cloud Storage answers`),
   networkError,
-  noEndpoint: (what, found) => noEndpoint(what, host, 'Cloud Storage', found),
+  noEndpoint: (what, found) => noEndpoint(what, host, 'Cloud Storage', found, address),
 })

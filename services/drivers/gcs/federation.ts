@@ -1,7 +1,7 @@
 import { notAccepted } from '../../../subjects/kit/errors.ts'
 import type { StoreBounds } from '../contract/bounds.ts'
 import { askHost, hostFailures, readHostFile, textsOf, variable } from '../host-credentials/ask-host.ts'
-import { HostPermission, problemOf, type Recipient } from '../host-credentials/permission.ts'
+import { HostPermission, ownName, problemOf, type Recipient } from '../host-credentials/permission.ts'
 import { endpointOf, membersOf, tokenIn } from '../http/client-credentials.ts'
 import { type Lease, Renewed } from '../http/renewed.ts'
 import { requireAddresses, StoreAddress } from '../http/store-address.ts'
@@ -67,7 +67,8 @@ export function federatedByFile(
 ): Credentials {
   const property = 'fs.gs.auth.workload.identity.federation.credential.config.file'
   const field = `additionalProperties.${path === '' ? 'fs.gs.auth.type' : property}`
-  const permission = new HostPermission(bounds, [path === '' ? 'web-identity' : path], field, recipients)
+  const wanted = [path === '' ? 'web-identity' : path]
+  const permission = new HostPermission(bounds, wanted, field, recipients, { 'web-identity': ownName })
   const { failed } = hostFailures(fix)
   const tokens = new Renewed(async () => {
     permission.use()

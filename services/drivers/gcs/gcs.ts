@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto'
 import { gcsIneffectiveProperties, gcsProperties } from '../../../subjects/filesystems/gcs-properties.ts'
+import { nameOf } from '../http/connection.ts'
 import type { FilesystemOptions } from '../../../subjects/filesystems/kinds.ts'
 import { notAccepted } from '../../../subjects/kit/errors.ts'
 import { BucketDriver, markerAttributes, maxObjectBytes } from '../buckets/bucket-driver.ts'
@@ -100,7 +101,7 @@ export class GcsDriver extends BucketDriver<GcsObject> implements Driver {
     const always: Record<string, string> = payer === '' ? {} : { userProject: payer }
     const client = new GcsClient(endpoint, options.bucketName, tokens, limits, always, address)
     const bucket = new Bucket(client, objectOptions)
-    const place = `bucket ${options.bucketName} at ${endpoint.host}`
+    const place = `bucket ${options.bucketName} at ${nameOf(endpoint)}`
     const headBytes = property('fs.gs.inputstream.min.range.request.size')
     super({ bucket, service: 'Cloud Storage', place, failed, headBytes, keyOf, refuseName, lossesOf })
     this.#addresses = recipients.flatMap((one) =>

@@ -1,6 +1,6 @@
 import type { StoreBounds } from '../contract/bounds.ts'
 import { askHost, hostFailures, variable } from '../host-credentials/ask-host.ts'
-import { HostPermission } from '../host-credentials/permission.ts'
+import { HostPermission, ownName } from '../host-credentials/permission.ts'
 import { tokenIn } from '../http/client-credentials.ts'
 import { Renewed } from '../http/renewed.ts'
 import type { Access, Credentials } from './tokens.ts'
@@ -13,7 +13,7 @@ export function machineCredentials(
   bounds: StoreBounds | undefined,
 ): Credentials {
   const field = 'additionalProperties.fs.gs.auth.type'
-  const permission = new HostPermission(bounds, ['instance'], field, recipients)
+  const permission = new HostPermission(bounds, ['instance'], field, recipients, { instance: ownName })
   const tokens = new Renewed(async () => {
     permission.use()
     const url = new URL(`http://${variable('GCE_METADATA_HOST') ?? metadataHost}`)

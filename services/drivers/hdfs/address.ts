@@ -7,7 +7,7 @@ import type { StoreEndpoint } from '../http/transport.ts'
 
 /** Where requests to a cluster go. */
 export interface ClusterAddress {
-  /** As people name the cluster: a host or a nameservice. */
+  /** A nameservice, or a host, with the port of its web server where another cluster of that host may have the usual one. */
   readonly authority: string
   readonly nameNodes: readonly StoreEndpoint[]
 }
@@ -17,6 +17,12 @@ const everywhere = '0.0.0.0'
 /** Ports of the web server of a name node since Hadoop 3. */
 const httpPort = 9870
 const httpsPort = 9871
+
+/** The port for HTTP of the name node that has one for HTTPS, of Hadoop 3 and 2: a cluster is the same over both. */
+const httpPorts: ReadonlyMap<number, number> = new Map([
+  [httpsPort, httpPort],
+  [50_470, 50_070],
+])
 
 /**
  * The name nodes of a cluster. `hdfs://` names the RPC address, whose port says nothing about that of the web server; of a
@@ -75,13 +81,17 @@ function addressesOf(
     const node = endpointOf(key, { [key]: text }, secure)
     // In the configuration of a name node it is where that listens, which may be everywhere.
     const nameNodes = [node.host === everywhere ? { ...node, host } : node]
-    return { authority: host, nameNodes }
+    return { authority: named(host, node), nameNodes }
   }
   const isWeb = scheme !== 'hdfs'
-  return {
-    authority: isWeb ? authority : host,
-    nameNodes: [{ secure, host, port: isWeb && port !== undefined ? Number(port) : usualPort }],
-  }
+  const node = { secure, host, port: isWeb && port !== undefined ? Number(port) : usualPort }
+  return { authority: named(host, node), nameNodes: [node] }
+}
+
+/** A cluster as its host and its web server tell it from others: `hdfs://` and `webhdfs://` have ports of their own for it. */
+function named(host: string, { secure, port }: StoreEndpoint): string {
+  const itsPort = (secure ? httpPorts.get(port) : undefined) ?? port
+  return itsPort === httpPort ? host.toLowerCase() : `${host.toLowerCase()}:${itsPort}`
 }
 
 function endpointOf(

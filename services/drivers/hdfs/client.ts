@@ -1,10 +1,11 @@
 import { type PartBody, piecesOf, type StorePath } from '../contract/driver.ts'
+import { nameOf } from '../http/connection.ts'
 import { parseJson } from '../http/json.ts'
 import { type Asked, request, type RetryLimits, type Service } from '../http/requests.ts'
 import type { StoreAddress } from '../http/store-address.ts'
 import { type StoreAnswer, type StoreEndpoint, Transport, type TransportLimits } from '../http/transport.ts'
 import { failed, type HdfsAnswer, hdfsService, isOfStandby, isTokenRefused } from './errors.ts'
-import { DelegationTokens, type Validity } from './kerberos/delegation-tokens.ts'
+import { DelegationTokens, type Validity } from './delegation-tokens.ts'
 
 export type What = () => string
 
@@ -73,7 +74,12 @@ export class HdfsClient {
     this.#limits = limits
     this.#addressOf = addressOf
     this.#nameNodes = nameNodes.map((endpoint) => ({ endpoint, transport: this.#transportTo(endpoint) }))
-    this.#service = hdfsService(nameNodes[0]?.host ?? '', identity.negotiate !== undefined)
+    const [first] = nameNodes
+    this.#service = hdfsService(
+      first === undefined ? '' : nameOf(first),
+      identity.negotiate !== undefined,
+      first && addressOf?.(first),
+    )
     this.#tokens = identity.negotiate && new DelegationTokens(this.#tokenService())
   }
 

@@ -224,6 +224,19 @@ export class Cluster {
     }
   }
 
+  /** Whether somebody has a file open for writing; false where the release does not tell. */
+  async isOpenForWriting(path: StorePath, what: What): Promise<boolean> {
+    const { json } = await this.#client.request({
+      method: 'GET',
+      op: 'GET_BLOCK_LOCATIONS',
+      path,
+      what,
+      params: { offset: '0', length: '1' },
+      accept: unknownOperation,
+    })
+    return field(field(json, 'LocatedBlocks'), 'isUnderConstruction') === true
+  }
+
   /** Bytes of a file, as many as there are. Throws `gone`. */
   async read(path: StorePath, offset: number, into: Buffer, what: What): Promise<number> {
     const params = { offset: String(offset), length: String(into.length) }

@@ -1,3 +1,4 @@
+import type { StoreAddress } from '../http/store-address.ts'
 import type { FailureClass } from '../contract/driver.ts'
 import { failuresWith, type Fixes } from '../http/failures.ts'
 import { retryAfterMs, type Service } from '../http/requests.ts'
@@ -104,7 +105,11 @@ const isOfService = (answer: HdfsAnswer): boolean => {
 }
 
 /** @param hasTickets whether whoever asks says so by Kerberos */
-export function hdfsService(host: string, hasTickets: boolean): Service<HdfsAnswer> {
+export function hdfsService(
+  host: string,
+  hasTickets: boolean,
+  address: Pick<StoreAddress, 'mayBeRefused'> | undefined,
+): Service<HdfsAnswer> {
   const filtered = hasTickets
     ? 'the cluster does not take the ticket'
     : 'the cluster wants Kerberos; give kerberosPrincipal and kerberosKeytab'
@@ -121,6 +126,6 @@ export function hdfsService(host: string, hasTickets: boolean): Service<HdfsAnsw
     foreignAnswer: (what, { status }) =>
       failed('unreachable', what, `${status} without anything that WebHDFS answers`),
     networkError,
-    noEndpoint: (what, found) => noEndpoint(what, host, 'WebHDFS', found),
+    noEndpoint: (what, found) => noEndpoint(what, host, 'WebHDFS', found, address),
   }
 }

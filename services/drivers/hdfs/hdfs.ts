@@ -24,6 +24,7 @@ import {
   type PartBody,
   type ReadOptions,
   type SourceFile,
+  storeError,
   StoreError,
   type StorePath,
   type Upload,
@@ -74,6 +75,9 @@ const earliestMs = 0
  * in which a data node answers or has failed.
  */
 const openRemovals = 6
+
+/** Whoever has a file open for writing has it so for long, most often: it is looked at again after this. */
+const openForMs = 5_000
 
 /** `probe` answers a person who waits: one more try, then the truth. */
 const probeRetries = 1
@@ -150,6 +154,7 @@ export class HdfsDriver implements Driver {
       // When something was made is an attribute of its own, which no listing has.
       listsAttributes: !this.#isTarget,
       listsInOrder: true,
+      showsUnfinished: !this.#isTarget,
       symlinks: false,
       modes: true,
       folderTimesMove: true,
@@ -323,7 +328,13 @@ export class HdfsDriver implements Driver {
     const status = await this.#status(path, 'open')
     if (status === undefined) throw failed('gone', what(), 'no such file')
     if (status.type !== 'FILE') throw failed('unsupported', what(), 'it is a folder')
-    return new HdfsFile(status, await this.#attributes(path, status, options), readBytes, {
+    // Closing moves its time: that it was closed only now is seen when it has been read.
+    const [isOpen, attributes] = await Promise.all([
+      !this.#isTarget && this.#cluster.isOpenForWriting(path, what),
+      this.#attributes(path, status, options),
+    ])
+    if (isOpen) throw failed('changed', what(), 'it is open for writing', { retryAfterMs: openForMs })
+    return new HdfsFile(status, attributes, readBytes, {
       read: (offset, into) => this.#cluster.read(path, offset, into, this.#what('read', path)),
       status: () => this.#status(path, 'check'),
       describe: (operation) => this.#what(operation, path)(),
@@ -422,7 +433,28 @@ export class HdfsDriver implements Driver {
     if (there === undefined) return false
     const what = this.#what('remove', path)
     if (there !== version) throw failed('changed', what(), 'it is another version')
-    return this.#cluster.delete(path, false, what)
+    // HDFS deletes whatever has a name: under one that nobody else knows it is looked at once more.
+    const aside = joinPath(parentOf(path), temporaryName(noTag))
+    try {
+      await this.#cluster.rename(path, aside, what)
+    } catch (error) {
+      if (error instanceof StoreError && error.failure === 'gone') return false
+      throw error
+    }
+    const said = await this.#changedAside(aside, version, what).catch(storeError)
+    if (said === undefined) return this.#cluster.delete(aside, false, what)
+    await this.#cluster.rename(aside, path, what).catch((error: unknown) => {
+      const where = `and stands under ${absolute(aside)}, as it cannot be put back`
+      throw failed('changed', what(), `it is another version, ${where}: ${storeError(error).message}`)
+    })
+    throw typeof said === 'string' ? failed('changed', what(), said) : said
+  }
+
+  /** Why what was put aside is not to be removed. */
+  async #changedAside(aside: StorePath, version: string, what: What): Promise<string | undefined> {
+    const status = await this.#cluster.status(aside, what)
+    if (status === undefined || versionOf(status) !== version) return 'it is another version'
+    return (await this.#cluster.isOpenForWriting(aside, what)) ? 'it is open for writing' : undefined
   }
 
   async setAttributes(path: StorePath, attributes: FileAttributes): Promise<Losses> {

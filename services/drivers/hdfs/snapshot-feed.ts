@@ -3,7 +3,7 @@ import { momentOf, monotonicMs } from '../../../broker/common/monotonic.ts'
 import { every, type Task } from '../../../broker/tasks/tasks.ts'
 import { StoreError, storeError } from '../contract/store-error.ts'
 import { type DirtyFolder, everythingSince, type Renamed } from '../feeds/dirty-folders.ts'
-import { type ChangeFeed, type FeedListener, outageMs, WatchError } from '../feeds/feed.ts'
+import { type ChangeFeed, type FeedListener, maxPositionText, outageMs, WatchError } from '../feeds/feed.ts'
 import { LongAnswer } from '../http/answer-reader.ts'
 import {
   againIn,
@@ -18,8 +18,10 @@ import {
 /** Differences that are told and not done, at most: each keeps a snapshot, and a folder has few. */
 const maxUndone = 3
 
-/** With so many further snapshots paths are told again that may have been seen as they were in none (`againIn`). */
+/** With so many further snapshots paths are told again, with what is below them, that may have been seen as they were in none. */
 const againRounds = 2
+/** Paths whose names are told again until nothing has changed meanwhile, at most: the oldest go first. */
+const maxKept = 1_000
 
 export interface SnapshotFeedOptions {
   readonly snapshots: Snapshots
@@ -53,6 +55,26 @@ interface Undone {
 }
 
 /**
+ * Paths that are looked at again, as somebody may have seen what was there between two snapshots only (`againIn`). A look tells
+ * what it found once it is done: only a snapshot that was made later shows whether anything has changed around it.
+ */
+interface Again {
+  readonly differences: readonly Difference[]
+  /** How often they are still told with what is below them. */
+  readonly rounds: number
+  /** What they were told with last. */
+  readonly told: Pick<Undone, 'isDone'>
+}
+
+/** What is kept of a feed, so that a later one goes on from there. */
+interface Position {
+  /** Name of the snapshot. */
+  readonly snapshot: string
+  /** What is still to be looked at again. */
+  readonly again: readonly Difference[]
+}
+
+/**
  * Is told of changes by the differences between snapshots that it makes one after the other. The older one of two goes when
  * all that they differ in is done.
  */
@@ -61,14 +83,16 @@ export class SnapshotFeed implements ChangeFeed {
   readonly reason: string
   readonly #options: SnapshotFeedOptions
   readonly #undone: Undone[] = []
-  #again: { readonly differences: readonly Difference[]; readonly rounds: number }[] = []
+  #again: readonly Again[] = []
   #listener: FeedListener | undefined
   #stream = ''
   #prefix = ''
   #count = 0
+  /** When the last snapshot was made whose differences were told, be there none (`monotonicMs`). */
+  #toldUntilMs: number | undefined
   /** The youngest snapshot whose changes are told. */
   #base: Base | undefined
-  /** The one from which a later feed goes on, as far as it is stored. */
+  /** From where a later feed goes on, as far as it is stored (`positionText`). */
   #kept: string | undefined
   #settling: Promise<void> = Promise.resolve()
   #awaySinceMs: number | undefined
@@ -88,13 +112,19 @@ export class SnapshotFeed implements ChangeFeed {
     this.#stream = `${place} ${positions.reader}`
     this.#prefix = `gantry-${hash('sha256', this.#stream).slice(0, 16)}-`
     try {
-      const recalled = await positions.recall(this.#stream)
+      const text = await positions.recall(this.#stream)
       const own = (await snapshots.names()).filter((name) => name.startsWith(this.#prefix))
-      const isThere = recalled !== undefined && own.includes(recalled)
+      const recalled = positionIn(text)
+      const isThere = recalled !== undefined && own.includes(recalled.snapshot)
       // The others are of a process that was killed.
-      for (const name of own) if (name !== recalled) await snapshots.remove(name)
-      this.#base = isThere ? { name: recalled, madeMs: madeMsOf(recalled) } : await this.#make()
-      this.#kept = isThere ? recalled : undefined
+      for (const name of own) if (name !== recalled?.snapshot) await snapshots.remove(name)
+      this.#base = isThere
+        ? { name: recalled.snapshot, madeMs: madeMsOf(recalled.snapshot) }
+        : await this.#make()
+      this.#kept = isThere ? text : undefined
+      if (isThere && recalled.again.length > 0)
+        this.#again = [{ differences: recalled.again, rounds: againRounds, told: { isDone: true } }]
+      this.#toldUntilMs = this.#base.madeMs
       await this.#keep()
       signal.throwIfAborted()
       this.#task = every('migrations.snapshots', () => this.#look(), periodMs)
@@ -105,6 +135,10 @@ export class SnapshotFeed implements ChangeFeed {
       signal.throwIfAborted()
       throw endOf(error)
     }
+  }
+
+  get toldUntilMs(): number | undefined {
+    return this.#toldUntilMs
   }
 
   async close(): Promise<void> {
@@ -127,14 +161,24 @@ export class SnapshotFeed implements ChangeFeed {
     if (base === undefined || this.#listener === undefined || isFull || this.#isLooking) return
     this.#isLooking = true
     try {
+      // Those that were looked at before it is made.
+      const seen = this.#again.filter(({ told }) => told.isDone)
       const next = await this.#make()
       const found = await this.#differences(base, next)
       this.#awaySinceMs = undefined
       const { below } = this.#options
-      const again = this.#again.flatMap(({ differences }) => againIn(differences, below, base.madeMs))
-      if (found.folders.length + again.length === 0) await this.#options.snapshots.remove(next.name)
-      else this.#tell({ base, next, isDone: false }, found, again)
-      await this.#keep()
+      const isQuiet = found.folders.length === 0
+      const due = seen.filter(({ rounds }) => rounds > 0 || !isQuiet)
+      const again = due.flatMap(({ differences, rounds }) =>
+        againIn(differences, below, base.madeMs, rounds > 0),
+      )
+      const pending = this.#again.filter((one) => !seen.includes(one))
+      if (isQuiet && again.length === 0) {
+        this.#again = pending
+        await this.#options.snapshots.remove(next.name)
+        await this.#keep()
+      } else await this.#tell({ base, next, isDone: false }, found, { folders: again, due, pending })
+      this.#toldUntilMs = next.madeMs
     } catch (error) {
       this.#failed(error)
     } finally {
@@ -158,20 +202,44 @@ export class SnapshotFeed implements ChangeFeed {
     }
   }
 
-  #tell(undone: Undone, { folders, renamed, differences }: Found, again: readonly DirtyFolder[]): void {
-    this.#again = [
-      ...this.#again.map((one) => ({ ...one, rounds: one.rounds - 1 })).filter(({ rounds }) => rounds > 0),
-      ...(mayComeAgain(differences) ? [{ differences, rounds: againRounds }] : []),
-    ]
+  /** What is to be looked at again is stored before anybody looks: a look may be over when this process is killed. */
+  async #tell(
+    undone: Undone,
+    { folders, renamed, differences }: Found,
+    again: {
+      readonly folders: readonly DirtyFolder[]
+      readonly due: readonly Again[]
+      readonly pending: readonly Again[]
+    },
+  ): Promise<void> {
+    const before = { again: this.#again, base: this.#base }
+    this.#again = withinBound([
+      ...again.pending,
+      ...again.due.map(({ differences: its, rounds }) => ({
+        differences: its,
+        rounds: Math.max(0, rounds - 1),
+        told: undone,
+      })),
+      ...(mayComeAgain(differences) ? [{ differences, rounds: againRounds, told: undone }] : []),
+    ])
     this.#base = undone.next
     this.#undone.push(undone)
+    try {
+      await this.#keep()
+    } catch (error) {
+      this.#again = before.again
+      this.#base = before.base
+      this.#undone.splice(this.#undone.indexOf(undone), 1)
+      await this.#options.snapshots.remove(undone.next.name)
+      throw error
+    }
     const done = () => {
       undone.isDone = true
       this.#settling = this.#settling
         .then(() => this.#settle())
         .catch((error: unknown) => this.#failed(error))
     }
-    this.#listener?.changed([...folders, ...again], done, renamed)
+    this.#listener?.changed([...folders, ...again.folders], done, renamed)
   }
 
   /** What is done from the oldest on needs its snapshot no longer, once it is stored that a later one is gone on from. */
@@ -185,10 +253,12 @@ export class SnapshotFeed implements ChangeFeed {
 
   async #keep(): Promise<void> {
     const positions = this.#listener?.positions
-    const name = (this.#undone[0]?.base ?? this.#base)?.name
-    if (positions?.isComplete !== true || name === undefined || name === this.#kept) return
-    await positions.keep(this.#stream, name)
-    this.#kept = name
+    const snapshot = (this.#undone[0]?.base ?? this.#base)?.name
+    if (positions?.isComplete !== true || snapshot === undefined) return
+    const text = positionText({ snapshot, again: this.#again.flatMap(({ differences }) => differences) })
+    if (text === this.#kept) return
+    await positions.keep(this.#stream, text)
+    this.#kept = text
   }
 
   #failed(error: unknown): void {
@@ -200,6 +270,29 @@ export class SnapshotFeed implements ChangeFeed {
     this.#task?.stop()
     listener?.ended(end)
   }
+}
+
+/** Without the oldest of those that were told often enough, where all have too many paths. */
+function withinBound(all: readonly Again[]): readonly Again[] {
+  let paths = all.reduce((sum, { differences }) => sum + differences.length, 0)
+  return all.filter(({ rounds, differences }) => {
+    if (paths <= maxKept || rounds > 0) return true
+    paths -= differences.length
+    return false
+  })
+}
+
+/** As text; where there are too many paths, one from which nobody goes on, so that a later feed has everything compared. */
+function positionText({ snapshot, again }: Position): string {
+  const unique = new Map(again.map((one) => [JSON.stringify(one), one]))
+  const text = JSON.stringify({ snapshot, again: [...unique.values()] } satisfies Position)
+  return text.length <= maxPositionText ? text : ''
+}
+
+/** What `positionText` made; undefined for nothing, and for what an older release kept (the name alone). */
+function positionIn(text: string | undefined): Position | undefined {
+  if (text?.startsWith('{') !== true) return undefined
+  return JSON.parse(text) as Position
 }
 
 /** Its name says when one was made, in milliseconds since 1970. */

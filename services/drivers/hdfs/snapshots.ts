@@ -1,3 +1,4 @@
+import { isTemporaryName } from '../paths/temporary-names.ts'
 import type { StorePath } from '../contract/driver.ts'
 import { StoreError } from '../contract/store-error.ts'
 import type { DirtyFolder, Renamed } from '../feeds/dirty-folders.ts'
@@ -166,11 +167,13 @@ export const mayComeAgain = (differences: readonly Difference[]): boolean =>
 /**
  * Where to look again once there is another snapshot: under what had gone, and in what had come, somebody may have seen what was
  * there between two snapshots only, which no difference tells of. See `foldersOf`.
+ * @param withTrees also in all that is below what had come
  */
 export function againIn(
   differences: readonly Difference[],
   below: string,
   sinceMs: number,
+  withTrees = true,
 ): readonly DirtyFolder[] {
   const above = below === '' ? '' : `${below}/`
   const dirty = new DirtyFolders(Number.POSITIVE_INFINITY)
@@ -179,7 +182,7 @@ export function againIn(
     const own = path.slice(above.length)
     dirty.addPath(own, false, sinceMs)
     // What it has is most likely right: its content need not be read.
-    if (isTree) dirty.addFolder(own, 'tree', sinceMs)
+    if (isTree && withTrees) dirty.addFolder(own, 'tree', sinceMs)
   }
   for (const { type, path, to } of differences) {
     if (type !== 'MODIFY') add(path, type === 'CREATE')
@@ -191,9 +194,20 @@ export function againIn(
 /** Renamings that are told as such, at most: what else was renamed is copied again. */
 const maxRenamed = 1_000
 
-/** What was renamed within a folder, what is above first; see `foldersOf`. */
+/** Hadoop's own copies have this at the end of their names until they are whole. */
+const copyingEnding = '._COPYING_'
+
+const isUnderConstruction = (path: string): boolean =>
+  path.endsWith(copyingEnding) || path.split('/').some((name) => isTemporaryName(Buffer.from(name, 'latin1')))
+
+/**
+ * What was renamed within a folder, what is above first; see `foldersOf`. Not what only got its name once it was written: the
+ * target has nothing of it.
+ */
 export function renamedIn(differences: readonly Difference[], below: string): Renamed[] {
-  const renamed = differences.flatMap(({ path: from, to }) => (to === undefined ? [] : [{ from, to }]))
+  const renamed = differences.flatMap(({ path: from, to }) =>
+    to === undefined || isUnderConstruction(from) ? [] : [{ from, to }],
+  )
   return renamedBelow(below, renamed)
     .toSorted((a, b) => a.to.length - b.to.length)
     .slice(0, maxRenamed)

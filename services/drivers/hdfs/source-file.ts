@@ -41,7 +41,6 @@ export class HdfsFile implements SourceFile {
   async read(offset: number, length: number): Promise<Buffer> {
     const end = offset + length
     if (end > this.sizeBytes) throw this.#changed('read', `it has ${this.sizeBytes} bytes, not ${end}`)
-    if (length === 0) return Buffer.alloc(0)
     this.#isSeen = false
     const bytes = Buffer.allocUnsafe(length)
     for (let at = 0; at < length; at += this.#requestBytes) {

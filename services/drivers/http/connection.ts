@@ -12,6 +12,10 @@ export interface StoreEndpoint {
   readonly authorities?: string | undefined
 }
 
+/** What people call it: with its port, unless it is the usual one. */
+export const nameOf = ({ host, port, secure }: StoreEndpoint): string =>
+  port === (secure ? 443 : 80) ? host : `${host}:${port}`
+
 export interface TransportLimits {
   readonly connectTimeoutMs: number
   /** Without a byte in either direction. */

@@ -1,4 +1,5 @@
 import { setStoreHosts } from '../../../broker/common/inner-hosts.ts'
+import type { StoreAddress } from './store-address.ts'
 import { type FailureClass, StoreError } from '../contract/driver.ts'
 
 /** What the reader of a message can do about a failure, in the words of a kind of store. */
@@ -20,8 +21,15 @@ export interface Failures {
    * anything is: else whoever may add filesystems could find out what runs in inner networks.
    * @param service what it is not, such as `Blob`
    * @param found for the log
+   * @param address where the setting cannot be why, it is not spoken of
    */
-  readonly noEndpoint: (what: string, host: string, service: string, found: StoreError) => StoreError
+  readonly noEndpoint: (
+    what: string,
+    host: string,
+    service: string,
+    found: StoreError,
+    address?: Pick<StoreAddress, 'mayBeRefused'>,
+  ) => StoreError
 }
 
 export function failuresWith(fixes: Fixes): Failures {
@@ -39,10 +47,13 @@ export function failuresWith(fixes: Fixes): Failures {
       const said = code === undefined || message.includes(code) ? message : `${message} (${code})`
       return failed('unreachable', what, said, { cause: error })
     },
-    noEndpoint: (what, host, service, found) => {
+    noEndpoint: (what, host, service, found, address) => {
       const said = `${host} is no ${service} endpoint that can be reached`
-      const inner = `in an inner network it must be in the setting storeHosts ("${setStoreHosts}")`
-      return new StoreError('unreachable', `${what}: ${said}; ${fixes.unreachable}; ${inner}`, {
+      const inner =
+        address?.mayBeRefused === false
+          ? ''
+          : `; in an inner network it must be in the setting storeHosts ("${setStoreHosts}")`
+      return new StoreError('unreachable', `${what}: ${said}; ${fixes.unreachable}${inner}`, {
         cause: found,
         detail: found.message,
       })

@@ -17,6 +17,8 @@ export interface Asked {
   /** The endpoint is one that nobody has spoken to: what is there if it is no such service, is not told. */
   readonly isProbe?: boolean
   readonly signal?: AbortSignal
+  /** Called before each repetition, with what the request depends on and the store does not check: what it throws is thrown. */
+  readonly beforeRetry?: () => Promise<void>
 }
 
 /** How a service answers. The errors that it makes have the class and the words for callers. */
@@ -45,12 +47,13 @@ const retryable = new Set([408, 429, 500, 502, 503, 504])
 export async function request<A extends StoreAnswer>(
   service: Service<A>,
   limits: RetryLimits,
-  { what, retries = limits.retries, isProbe = false, signal }: Asked,
+  { what, retries = limits.retries, isProbe = false, signal, beforeRetry }: Asked,
   exchange: () => Promise<A>,
   isAccepted: (answer: A) => boolean,
 ): Promise<A & { readonly isRepeated: boolean }> {
   let isRepeated = false
   for (let attempt = 0; ; isRepeated = true) {
+    if (isRepeated) await beforeRetry?.()
     const outcome = await exchange().catch((error: Error) => error)
     signal?.throwIfAborted()
     if (outcome instanceof UnreadableBody) throw outcome.cause

@@ -65,6 +65,11 @@ export class StoreAddress {
     return this.#allows(this.#host) && this.#allowed !== undefined
   }
 
+  /** Whether `lookup` may refuse it: a name that may lead to an inner network, and that no administrator has named. */
+  get mayBeRefused(): boolean {
+    return isIP(this.#host) === 0 && !this.#allows(this.#host)
+  }
+
   #allows(host: string): boolean {
     const { version } = this.#view
     if (version !== this.#version) {

@@ -1,4 +1,5 @@
 import { getSystemErrorMessage } from 'node:util'
+import { shellArgument } from '../../../subjects/kit/shell-word.ts'
 import { StoreError, targetError, type FailureClass, type StoreSide } from '../contract/store-error.ts'
 
 /** What an error number of the operating system means to the engine; `io` for all that are not here. */
@@ -29,8 +30,9 @@ const failureByCode: Record<string, FailureClass> = {
   ECONNREFUSED: 'unreachable',
 }
 
-/** Clearer than the system's own words, where those mislead. */
+/** Clearer than the system's own words, where those mislead or a fix is always the same. */
 const wordsByCode: Record<string, string> = {
+  EROFS: 'read-only file system: mount it writable or choose another folder',
   EISDIR: 'a folder stands where the file should go',
   ENOTEMPTY: 'a folder stands where the file should go',
   ENOTDIR: 'something that is no folder stands where a folder should be',
@@ -115,6 +117,9 @@ export function belowRoot(error: unknown, look: () => void): unknown {
 /** Whether something else than a folder is on the way: a file, or a symbolic link that leads to itself. */
 export const isNoFolder = (error: unknown): boolean => isErrno(error, 'ENOTDIR') || isErrno(error, 'ELOOP')
 
+/** Of a root that is a file. */
+export const noFolder = 'this is not a folder'
+
 /**
  * The error of a look at a root: that it is denied says something about all that is in it.
  * @param root as it was given: what the system says does not name it
@@ -124,5 +129,14 @@ export function probeError(error: unknown, root: string): unknown {
   if (!(known instanceof StoreError)) return known
   const failures: Partial<Record<FailureClass, FailureClass>> = { gone: 'gone', permission: 'refused' }
   const failure = failures[known.failure] ?? 'unreachable'
-  return new StoreError(failure, `fsRoot ${root}: ${known.message}`, { cause: error })
+  const fixes: Partial<Record<FailureClass, string>> = {
+    gone:
+      known.message === noFolder
+        ? '; use the folder that it is in'
+        : `; check the path on the host of the platform, or create a new target with "mkdir -p ${shellArgument(root)}"`,
+    permission: '; allow the user that runs the platform to enter and read it',
+  }
+  return new StoreError(failure, `fsRoot ${root}: ${known.message}${fixes[known.failure] ?? ''}`, {
+    cause: error,
+  })
 }

@@ -110,6 +110,8 @@ export type Look = (fd: number, attributes: FileAttributes) => Present
 export interface FileNames {
   readonly name: Uint8Array
   readonly temporary: Uint8Array
+  /** Gives it its name, where more than the renaming is to be done. */
+  readonly give?: (rename: () => void) => void
 }
 
 /**
@@ -118,7 +120,7 @@ export interface FileNames {
  */
 export function replaceFile(
   folder: FolderEntries,
-  { name, temporary }: FileNames,
+  { name, temporary, give = (rename) => rename() }: FileNames,
   attributes: FileAttributes,
   fill: (fd: number) => void,
   look: Look = presentOf,
@@ -132,7 +134,7 @@ export function replaceFile(
     } finally {
       closeEntry(fd)
     }
-    permitted(() => folder.rename(temporary, name))
+    give(() => permitted(() => folder.rename(temporary, name)))
     return losses
   } catch (error) {
     removeFile(folder.path(temporary))

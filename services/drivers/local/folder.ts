@@ -1,7 +1,7 @@
 import { chmodSync, closeSync, lstatSync, mkdirSync, type Stats, statSync } from 'node:fs'
 import { StoreError, type FileAttributes, type Losses } from '../contract/driver.ts'
 import { dress, presentOf } from './attributes.ts'
-import { isErrno } from './errors.ts'
+import { isErrno, noFolder } from './errors.ts'
 import { openForReading } from './file.ts'
 
 /** Permission bits that a folder keeps: the sticky bit protects what is in it; the others need the owner they belong to. */
@@ -70,5 +70,5 @@ export function applyAttributes(absolutePath: Buffer, attributes: FileAttributes
 export function checkRootFolder(absolutePath: Buffer): void {
   const stat = statSync(absolutePath, { throwIfNoEntry: false })
   if (stat === undefined) throw new StoreError('gone', 'there is no such folder')
-  if (!stat.isDirectory()) throw new StoreError('gone', 'this is no folder')
+  if (!stat.isDirectory()) throw new StoreError('gone', noFolder)
 }

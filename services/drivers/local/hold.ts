@@ -10,9 +10,12 @@ import type { LocalRoot, Pinned } from './root.ts'
 export class LocalHold implements FolderHold {
   readonly #opened: Pinned
   readonly #absolute: Buffer
+  readonly #isOther: (name: Buffer) => boolean
 
-  constructor(root: LocalRoot, folder: StorePath) {
+  /** @param isOther whether only something that is named otherwise stands under a name, where the file system folds case */
+  constructor(root: LocalRoot, folder: StorePath, isOther: (name: Buffer) => boolean) {
     this.#absolute = root.absolute(folder)
+    this.#isOther = isOther
     this.#opened = inFolder(() => root.open(folder))
   }
 
@@ -23,7 +26,7 @@ export class LocalHold implements FolderHold {
 
   typeOf(name: Buffer): Entry['type'] | undefined {
     const stat = inFolder(() => lstatSync(this.#opened.entry(name), { throwIfNoEntry: false }))
-    return stat === undefined ? undefined : typeOf(stat)
+    return stat === undefined || inFolder(() => this.#isOther(name)) ? undefined : typeOf(stat)
   }
 
   [Symbol.dispose](): void {

@@ -36,7 +36,7 @@ export const local: StoreKind<'local'> = {
     {
       id: 'restriction-local-case',
       description:
-        'Of names that differ only by case, all but one where the file system takes them for the same (vfat, exFAT, NTFS, SMB, FUSE)',
+        'Of names that differ only by case or Unicode form, all but one where the file system takes them for the same (vfat, exFAT, NTFS, SMB, FUSE)',
     },
     { id: 'restriction-local-types', description: 'Pipes, sockets and devices' },
   ],

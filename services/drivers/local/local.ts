@@ -31,7 +31,7 @@ import type {
 } from '../contract/driver.ts'
 import type { StoreBounds } from '../contract/bounds.ts'
 import { LocalCopy } from './copy/direct-copy.ts'
-import { ExactNames, mayFoldCase } from './exact-names.ts'
+import { ExactNames, folded, kernelTickMs, mayFoldCase } from './exact-names.ts'
 import { FolderEntries } from './folder-entries.ts'
 import { LocalHold } from './hold.ts'
 import { hostFolderAt } from './host-folder.ts'
@@ -43,12 +43,19 @@ import { flushFileSystems } from './write/flush.ts'
 import { checkRootFolder, applyAttributes, makeFolder } from './folder.ts'
 import { following, openSource, readLink } from './links.ts'
 import { listFolder, statEntry } from './list.ts'
+import { whileLocked } from './write/name-lock.ts'
 import { persistEntry } from './write/persist.ts'
 import { removeEntry, removeVersion } from './remove.ts'
 import { withTemporaryAccess, permitted } from './rights.ts'
 import { LocalRoot, type Pinned } from './root.ts'
 import { attributesOf, LocalSourceFile, lookAtVersion } from './source-file.ts'
-import { type Construction, maxTemporaryNameBytes, temporaryName } from '../paths/temporary-names.ts'
+import {
+  type Construction,
+  lockName,
+  lockTag,
+  maxTemporaryNameBytes,
+  temporaryName,
+} from '../paths/temporary-names.ts'
 import { sweepTemporaryFiles } from './write/temporary.ts'
 import { beginSharedUpload } from './write/shared.ts'
 import {
@@ -63,7 +70,7 @@ import {
   writtenParts,
 } from './write/upload.ts'
 import { OpenFolders } from './open-folders.ts'
-import { nameOf, parentOf, pathFromText, textFromPath } from '../paths/path-text.ts'
+import { joinPath, nameOf, parentOf, pathFromText, textFromPath } from '../paths/path-text.ts'
 
 /** NAME_MAX of Linux and of nearly every file system on it. */
 const maxNameBytes = 255
@@ -71,25 +78,36 @@ const maxNameBytes = 255
 /** A larger file is worth the work of several threads. */
 const partBytes = 16 * 1024 * 1024
 
-/** Between two ticks of the kernel's clock a file that is written to twice keeps one time. */
-const kernelTickMs = 10
-
 /** Looks at a version wait so often, and so long each time, for a change that would make another one. */
 const maxWaits = 3
 const maxFreshMs = 2_000
 
-const namedOtherwise =
-  'something whose name differs from this one only by case stands there, and the file system takes the two for one'
+const namedOtherwise = (other: StorePath): string =>
+  `'${textFromPath(other)}' is already there, and the file system does not tell apart names that differ only by case or Unicode form: rename one of the two at the source`
 
 const tooLong = 'the path is longer than the operating system takes (4096 bytes)'
 
 /** Tag of the temporary files of single writes, which belong to no upload. */
 const putTag = 'put'
+/** Of what is renamed in two steps: no sweep takes it for something unfinished. */
+const renameTag = 'rename'
 
 /**
  * A folder of the host. Paths are bytes in every call, the calls are synchronous (the engine runs drivers in worker
  * threads, where that is three times as fast as promises). Symbolic links are kept as links and never followed.
  */
+/** To the kernel, two names of one file are one name, and what is renamed to it keeps its own: it gets a third one in between. */
+function renameInSteps(path: Buffer, to: Buffer): void {
+  const between = beside(path, temporaryName(renameTag))
+  renameSync(path, between)
+  try {
+    renameSync(between, to)
+  } catch (error) {
+    renameSync(between, path)
+    throw error
+  }
+}
+
 export class LocalDriver implements Driver {
   readonly capabilities: Capabilities
   readonly direct: LocalRoot | undefined
@@ -101,7 +119,7 @@ export class LocalDriver implements Driver {
   readonly #root: LocalRoot
   readonly #folders: OpenFolders
   readonly #guard: LocalGuard | undefined
-  /** Of a target that may fold case; undefined before that is looked at. */
+  /** Of a file system that may fold case; undefined before that is looked at. */
   #exact: { readonly names: ExactNames | undefined } | undefined
 
   /**
@@ -170,7 +188,7 @@ export class LocalDriver implements Driver {
     signal.throwIfAborted()
     let batches: Generator<Entry[]> | undefined
     try {
-      if (this.#isOther(folder)) throw new StoreError('gone', namedOtherwise)
+      this.#requireExact('gone', folder)
       // Its own: a consumer takes its time between two batches.
       using opened = withTemporaryAccess(this.#root, [folder], () => permitted(() => this.#root.open(folder)))
       this.#guard?.requireEnterable(statSync(opened.path))
@@ -192,8 +210,18 @@ export class LocalDriver implements Driver {
   async stat(path: StorePath): Promise<Entry | undefined> {
     return orGone(undefined, () => {
       const stat = this.#at(path, (absolute) => lstatSync(absolute, { throwIfNoEntry: false }))
-      return stat === undefined ? undefined : statEntry(nameOf(path), stat)
+      // A source has a name or has it no more, under whatever other one it is found.
+      const isThere = stat !== undefined && this.#other(path) === undefined
+      return isThere ? statEntry(nameOf(path), stat) : undefined
     })
+  }
+
+  async alike(path: StorePath): Promise<Entry | undefined> {
+    const names = path.length === 0 ? undefined : this.#exactNames()
+    if (names === undefined) return undefined
+    const look = () => withTemporaryAccess(this.#root, [parentOf(path)], () => names.alike(path))
+    const other = orGone(undefined, look)
+    return other === undefined ? undefined : this.stat(other)
   }
 
   async open(path: StorePath, { extended = false, follow = false }: ReadOptions = {}): Promise<SourceFile> {
@@ -253,7 +281,8 @@ export class LocalDriver implements Driver {
 
   async put(path: StorePath, bytes: Buffer, attributes: FileAttributes, tag = putTag): Promise<Losses> {
     const write = (fd: number) => writeVerified(fd, bytes, 0)
-    const names = { name: nameOf(path), temporary: temporaryName(tag) }
+    const give = (rename: () => void) => this.#naming(path, rename)
+    const names = { name: nameOf(path), temporary: temporaryName(tag), give }
     const replace = () =>
       replaceFile(new FolderEntries(this.#folderOf(path)), names, timed(attributes), write)
     return locally(() => this.#toWrite(path, () => permitted(replace)))
@@ -353,7 +382,11 @@ export class LocalDriver implements Driver {
   }
 
   async commitUpload(upload: Upload, _partCount: number, attributes: FileAttributes): Promise<Losses> {
-    return locally(() => this.#atUpload(upload, (paths) => commitUpload(paths, upload, timed(attributes))))
+    return locally(() =>
+      this.#atUpload(upload, (paths, path) =>
+        this.#naming(path, () => commitUpload(paths, upload, timed(attributes))),
+      ),
+    )
   }
 
   async abortUpload(upload: Upload): Promise<void> {
@@ -371,7 +404,9 @@ export class LocalDriver implements Driver {
   async makeLink(path: StorePath, target: Buffer, attributes?: FileAttributes): Promise<Losses> {
     return locally(() =>
       this.#toWrite(path, (absolute) =>
-        replaceLink(beside(absolute, temporaryName(putTag)), absolute, target, attributes),
+        this.#naming(path, () =>
+          replaceLink(beside(absolute, temporaryName(putTag)), absolute, target, attributes),
+        ),
       ),
     )
   }
@@ -386,10 +421,18 @@ export class LocalDriver implements Driver {
 
   async rename(path: StorePath, to: StorePath): Promise<void> {
     const folders = [parentOf(path), parentOf(to)]
-    const move = () => renameSync(this.#pathOf(path), this.#pathOf(to))
+    const move = () => {
+      this.#requireExact('gone', path)
+      const other = this.#other(to)
+      if (other === undefined) return renameSync(this.#pathOf(path), this.#pathOf(to))
+      // What changes only the case of its own name is in nobody's way.
+      if (!other.equals(path)) throw new StoreError('collision', namedOtherwise(other))
+      renameInSteps(this.#pathOf(path), this.#pathOf(to))
+    }
     // A folder that gets another one above it is written to as well.
     locally(() => withTemporaryAccess(this.#root, folders, () => permitted(move, this.#root.absolute(path))))
     this.#folders.closeAll()
+    for (const folder of folders) this.#exactNames()?.forget(folder)
   }
 
   confinedTo(confinement: Confinement): Driver {
@@ -408,7 +451,8 @@ export class LocalDriver implements Driver {
   }
 
   hold(folder: StorePath): FolderHold {
-    return new LocalHold(this.#root, folder)
+    const isOther = (name: Buffer) => this.#exactNames()?.alike(joinPath(folder, name)) !== undefined
+    return new LocalHold(this.#root, folder, isOther)
   }
 
   #sweep(
@@ -423,6 +467,7 @@ export class LocalDriver implements Driver {
       withTemporaryAccess(this.#root, [folder], () => {
         using opened = permitted(() => this.#root.open(folder))
         sweepTemporaryFiles(opened.path, tag, liveThreads, isOverAs)
+        if (this.#exactNames() !== undefined) sweepTemporaryFiles(opened.path, lockTag, liveThreads)
       })
     } catch (error) {
       if (!isErrno(error, 'ENOENT')) throw localError(error)
@@ -434,32 +479,51 @@ export class LocalDriver implements Driver {
   }
 
   #exactNames(): ExactNames | undefined {
-    if (!this.#root.mayGrantAccess) return undefined
     try {
-      this.#exact ??= {
-        names: mayFoldCase(this.#root.folder) ? new ExactNames((at) => this.#root.absolute(at)) : undefined,
-      }
+      this.#exact ??= { names: mayFoldCase(this.#root.folder) ? this.#newNames() : undefined }
     } catch {
       // Whoever works in it finds out why it cannot be looked at.
     }
     return this.#exact?.names
   }
 
-  /** Whether only something that differs from a path by case stands there, or above it. */
-  #isOther(path: StorePath): boolean {
+  readonly #newNames = () => new ExactNames((at) => this.#root.absolute(at), this.#root.mayGrantAccess)
+
+  /** What the file system takes for a path, or for one above it, and is named otherwise. */
+  #other(path: StorePath): StorePath | undefined {
     const names = path.length === 0 ? undefined : this.#exactNames()
-    return names !== undefined && withTemporaryAccess(this.#root, [parentOf(path)], () => names.isOther(path))
+    if (names === undefined) return undefined
+    return withTemporaryAccess(this.#root, [parentOf(path)], () => names.other(path))
+  }
+
+  /** Throws where something named otherwise stands at a path of a target: what is read of a source has just been listed. */
+  #requireExact(failure: 'collision' | 'gone', path: StorePath): void {
+    const other = this.#root.mayGrantAccess ? this.#other(path) : undefined
+    if (other !== undefined) throw new StoreError(failure, namedOtherwise(other))
+  }
+
+  /**
+   * Gives something a name: where the file system may take two for one, nobody gives the other one at the same time. Throws
+   * `collision` where what is there has that.
+   */
+  #naming<T>(path: StorePath, give: () => T): T {
+    if (!this.#root.mayGrantAccess || this.#exactNames() === undefined) return give()
+    const lock = this.#folderOf(path).entry(lockName(folded(nameOf(path).toString('latin1'))))
+    return whileLocked(lock, () => {
+      this.#requireExact('collision', path)
+      return give()
+    })
   }
 
   /** As `#at`; throws `collision` where what is there has another name. */
   #toWrite<T>(path: StorePath, work: (absolute: Buffer) => T): T {
-    if (this.#isOther(path)) throw new StoreError('collision', namedOtherwise)
+    this.#requireExact('collision', path)
     return withTemporaryAccess(this.#root, [parentOf(path)], () => permitted(() => work(this.#pathOf(path))))
   }
 
   /** Work on an absolute path, its folder known to lie inside the root; what is denied is done again. */
   #at<T>(path: StorePath, work: (absolute: Buffer) => T): T {
-    if (this.#isOther(path)) throw new StoreError('gone', namedOtherwise)
+    this.#requireExact('gone', path)
     return withTemporaryAccess(this.#root, [parentOf(path)], () => permitted(() => work(this.#pathOf(path))))
   }
 
@@ -477,10 +541,11 @@ export class LocalDriver implements Driver {
   }
 
   /** Work on a file under construction. Throws `unsupported` for a token that is none of ours. */
-  #atUpload<T>(upload: Upload, work: (paths: UploadPaths) => T): T {
-    const { folder, pathsIn } = uploadOf(upload)
+  #atUpload<T>(upload: Upload, work: (paths: UploadPaths, path: StorePath) => T): T {
+    const { path, pathsIn } = uploadOf(upload)
+    const folder = parentOf(path)
     return withTemporaryAccess(this.#root, [folder], () =>
-      work(pathsIn(permitted(() => this.#folders.at(folder)))),
+      work(pathsIn(permitted(() => this.#folders.at(folder))), path),
     )
   }
 }

@@ -1,8 +1,9 @@
 import { chmodSync, closeSync, constants, fstatSync, lstatSync, openSync, type Stats } from 'node:fs'
+import { shellArgument } from '../../../subjects/kit/shell-word.ts'
 import { StoreError, type StorePath } from '../contract/driver.ts'
 import { isErrno, localError } from './errors.ts'
 import { contains, pathOnly, realPath, throughDescriptor, type LocalRoot } from './root.ts'
-import { textFromPath, nameOf, parentOf } from '../paths/path-text.ts'
+import { joinPath, textFromPath, nameOf, parentOf } from '../paths/path-text.ts'
 
 /**
  * A process without root privileges may be denied access by the mode of a folder or file that it owns: the mode in a target
@@ -215,15 +216,20 @@ function explained(error: unknown, { root, folders }: Scope, self: Buffer | unde
   const [foreign] = [self, ...last].flatMap((path) => (path === undefined ? [] : (foreignAt(path) ?? [])))
   if (foreign === undefined || !(known instanceof StoreError)) return known
   const { path, uid } = foreign
-  const why = `${textFromPath(path.subarray(1))} belongs to user ${uid}, and Gantry works as user ${process.geteuid?.()}`
-  return new StoreError(known.failure, `${known.message}: ${why}`, { cause: error })
+  const text = textFromPath(path)
+  const user = process.geteuid?.()
+  const why = `${text} belongs to user ${uid}, and Gantry works as user ${user}`
+  const fix = `change its owner with "chown ${user} ${shellArgument(text)}", or choose another folder`
+  return new StoreError(known.failure, `${known.message}: ${why}: ${fix}`, { cause: error })
 }
 
-function foreignAt(path: Buffer): { readonly path: Buffer; readonly uid: number } | undefined {
+/** Whose it is, and its absolute path without the slash that it begins with. */
+function foreignAt(path: Buffer): { readonly path: StorePath; readonly uid: number } | undefined {
   try {
     const { uid } = lstatSync(path)
     // What was reached through a descriptor has a name that says something to people.
-    const named = Buffer.concat([realPath(parentOf(path)), Buffer.from('/'), nameOf(path)])
+    const parent = path.lastIndexOf('/') === 0 ? Buffer.from('/') : parentOf(path)
+    const named = joinPath(realPath(parent).subarray(1), nameOf(path))
     return uid === process.geteuid?.() ? undefined : { path: named, uid }
   } catch {
     return undefined

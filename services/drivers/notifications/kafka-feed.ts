@@ -5,7 +5,7 @@ import { StoreError } from '../contract/store-error.ts'
 import { everythingSince } from '../feeds/dirty-folders.ts'
 import { type ChangeFeed, type FeedListener, WatchError } from '../feeds/feed.ts'
 import { changesIn, seenAt } from './changed-objects.ts'
-import { misreadMs, type Notice } from './message-queue.ts'
+import { deliveryMs, misreadMs, type Notice } from './message-queue.ts'
 
 /** Longest time for a broker to be connected to, and to answer. */
 const connectTimeoutMs = 10_000
@@ -72,12 +72,20 @@ export class KafkaFeed implements ChangeFeed {
   #comparisons = 0
   #undone = 0
   #hasRoom = Promise.withResolvers<void>()
+  /** All that was sent before was read (`monotonicMs`). */
+  #readMs = monotonicMs()
+  /** What there was at a moment after that (`monotonicMs`): the next numbers of the partitions. */
+  #ends: { readonly askedMs: number; readonly next: ReadonlyMap<number, bigint> } | undefined
   /** Says that what waited when it was opened is read, once it is. */
   #caughtUp: (() => void) | undefined
 
   constructor(options: KafkaFeedOptions) {
     this.#options = options
     this.reason = `notifications in the topic ${options.topic} (Kafka)`
+  }
+
+  get toldUntilMs(): number {
+    return this.#readMs - deliveryMs
   }
 
   async open(listener: FeedListener, signal: AbortSignal): Promise<boolean> {
@@ -129,25 +137,9 @@ export class KafkaFeed implements ChangeFeed {
       }
       this.#keep = () => this.#keepIn(listener, stream)
       await this.#keep()
-      const offsets = [...this.#partitions].map(([partition, { next: offset }]) => ({
-        topic,
-        partition,
-        offset,
-      }))
-      this.#messages = await consumer.consume({
-        topics: [topic],
-        mode: 'manual',
-        offsets,
-        autocommit: false,
-        maxWaitTime: maxWaitMs,
-        maxBytes: maxFetchBytes,
-      })
+      await this.#readOn(consumer, listener)
       signal.throwIfAborted()
-      this.#task = every('migrations.feed-positions', () => {
-        this.#compareMisread(listener)
-        return this.#keep()
-      })
-      void this.#read(this.#messages, listener)
+      this.#task = every('migrations.feed-positions', () => this.tend(listener))
       return missedNothing
     } catch (error) {
       await this.close()
@@ -171,19 +163,90 @@ export class KafkaFeed implements ChangeFeed {
     }
   }
 
+  /** What is to be done from time to time. Public for tests, which do not wait for that. */
+  async tend(listener: FeedListener): Promise<void> {
+    this.#compareMisread(listener)
+    await this.#keep()
+    await this.#findPartitions(listener)
+    await this.#lookAtEnds()
+  }
+
+  /** Asks what there is, one question at a time: a topic in which nothing happens says nothing. */
+  async #lookAtEnds(): Promise<void> {
+    const { topic } = this.#options
+    const askedMs = monotonicMs()
+    if (this.#ends !== undefined || this.#consumer === undefined) return
+    // A broker that is away is told of by the reading.
+    const asked = this.#consumer.listOffsets({ topics: [topic], timestamp: -1n })
+    const latest = (await asked.catch(() => undefined))?.get(topic)
+    if (latest === undefined) return
+    this.#ends = { askedMs, next: new Map(latest.map((next, partition) => [partition, next])) }
+    this.#hasRead()
+  }
+
+  #hasRead(): void {
+    const ends = this.#ends
+    if (ends === undefined) return
+    for (const [partition, next] of ends.next)
+      if ((this.#partitions.get(partition)?.next ?? 0n) < next) return
+    this.#readMs = ends.askedMs
+    this.#ends = undefined
+  }
+
+  /** Reads partitions that the topic was given since, from their beginning. */
+  async #findPartitions(listener: FeedListener): Promise<void> {
+    const { topic } = this.#options
+    const [consumer, before] = [this.#consumer, this.#messages]
+    if (consumer === undefined || before === undefined) return
+    const asked = { topics: [topic], autocreateTopics: false, forceUpdate: true }
+    // A broker that is away is told of by the reading.
+    const there = await consumer.metadata(asked).catch(() => undefined)
+    const added = Array.from(
+      { length: there?.topics.get(topic)?.partitionsCount ?? 0 },
+      (_, number) => number,
+    ).filter((number) => !this.#partitions.has(number))
+    if (added.length === 0 || this.#isClosed) return
+    this.#messages = undefined
+    try {
+      await before.close()
+      for (const number of added) this.#partitions.set(number, new Partition(0n))
+      await this.#readOn(consumer, listener)
+    } catch (error) {
+      if (!this.#isClosed) listener.ended(this.#endOf(error))
+    }
+  }
+
+  /** Reads all partitions from where each is. */
+  async #readOn(consumer: Consumer, listener: FeedListener): Promise<void> {
+    const { topic } = this.#options
+    const messages = await consumer.consume({
+      topics: [topic],
+      mode: 'manual',
+      offsets: [...this.#partitions].map(([partition, { next: offset }]) => ({ topic, partition, offset })),
+      autocommit: false,
+      maxWaitTime: maxWaitMs,
+      maxBytes: maxFetchBytes,
+    })
+    if (this.#isClosed) return messages.close()
+    this.#messages = messages
+    void this.#read(messages, listener)
+  }
+
   async #read(
     messages: MessagesStream<Buffer, Buffer, Buffer, Buffer>,
     listener: FeedListener,
   ): Promise<void> {
+    const isCurrent = () => !this.#isClosed && this.#messages === messages
     try {
       for await (const message of messages) {
         this.#tell(message, listener)
         this.#caughtUp?.()
+        this.#hasRead()
         while (this.#undone >= maxUndone && !this.#isClosed) await this.#hasRoom.promise
       }
-      if (!this.#isClosed) throw new Error('the topic is read no further')
+      if (isCurrent()) throw new Error('the topic is read no further')
     } catch (error) {
-      if (!this.#isClosed) listener.ended(this.#endOf(error))
+      if (isCurrent()) listener.ended(this.#endOf(error))
     }
   }
 

@@ -47,5 +47,8 @@ export interface Notice {
   readonly timeMs: number
 }
 
+/** So long after a change its notification is in a queue or topic: within seconds, says S3, and at times a minute or longer. */
+export const deliveryMs = 60_000
+
 /** What nobody understands may be a change: everything is compared for it, but no more often than this. */
 export const misreadMs = 3_600_000

@@ -6,12 +6,16 @@ import { everythingSince } from '../feeds/dirty-folders.ts'
 import { endOf } from './endings.ts'
 import { type ChangeFeed, type FeedListener, outageMs, WatchError } from '../feeds/feed.ts'
 import {
+  deliveryMs,
   misreadMs,
   type MessageQueue,
   type Notice,
   type QueueMessage,
   type ReceivedMessage,
 } from './message-queue.ts'
+
+/** What happened by the host's clock, which shows whole milliseconds, may have happened so much earlier or later by the other one. */
+const clockTickMs = 1
 
 /** Messages that are received and not removed yet, at most: more wait in the queue. SQS hides no more than 120,000. */
 const maxReceived = 20_000
@@ -49,6 +53,10 @@ export class QueueFeed implements ChangeFeed {
   constructor(options: QueueFeedOptions, name: string) {
     this.#options = options
     this.reason = `notifications in ${name}`
+  }
+
+  get toldUntilMs(): number | undefined {
+    return this.#reader?.toldUntilMs
   }
 
   async open(listener: FeedListener, signal: AbortSignal): Promise<boolean> {
@@ -104,7 +112,7 @@ class QueueReader {
   #identity: Promise<{ readonly stream: string; readonly keepsMs: number }> | undefined
   #stream: string | undefined
   #isReading = false
-  #begunMs = 0
+  #begunMs = Date.now()
   /** Nothing is unread that was sent before this began: neither in the queue, nor hidden since another process received it. */
   #isCaughtUp = false
   #onCaughtUp: (() => void)[] = []
@@ -139,6 +147,11 @@ class QueueReader {
     const made = new QueueReader(options)
     QueueReader.#shared.set(options.key, made)
     return made
+  }
+
+  /** What is sent before it is caught up is in the lag. */
+  get toldUntilMs(): number {
+    return seenAt(this.#readMs ?? this.#begunMs) - deliveryMs - clockTickMs
   }
 
   /** As `ChangeFeed.open`. */

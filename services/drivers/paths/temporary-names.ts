@@ -1,4 +1,4 @@
-import { createHash, randomBytes } from 'node:crypto'
+import { createHash, hash, randomBytes } from 'node:crypto'
 import { readFileSync, readlinkSync } from 'node:fs'
 import { hostname } from 'node:os'
 import { threadId, workerData } from 'node:worker_threads'
@@ -82,6 +82,19 @@ export function sharedName(
   const writer = [sharedWriter.host, generation.toString(36), unique, sharedWriter.thread]
   return Buffer.from(`${temporaryPrefix}${tagInName(tag)}~${writer.join('.')}~0.${file}.${version}`, 'latin1')
 }
+
+/** Of files that stand for names while these are given, whoever gives them. */
+export const lockTag = 'name-lock'
+
+/** Name of such a file. It is of no host, so that its age decides when a sweep removes what a killed writer left. */
+export function lockName(of: string): Buffer {
+  const digest = digestOf(of)
+  const writer = [sharedWriter.host, '0', digest.slice(0, 12), '0'].join('.')
+  return Buffer.from(`${temporaryPrefix}${lockTag}~${writer}~${digest.slice(12)}`, 'latin1')
+}
+
+/** What a name of a file under construction says of what it is of: 16 hexadecimal digits. */
+export const digestOf = (bytes: string | Buffer): string => hash('sha256', bytes, 'hex').slice(0, 16)
 
 /** Name of the file that says which parts of a file under construction are written. */
 export const partsName = (temporary: Buffer): Buffer => Buffer.concat([temporary, Buffer.from('.parts')])

@@ -18,6 +18,7 @@ import {
 import { answerError, failed } from './errors.ts'
 import { encodeKey } from './signing.ts'
 import { checkedParts } from './parts.ts'
+import type { Provider } from './providers.ts'
 import {
   fullObject,
   type ListedPart,
@@ -75,13 +76,18 @@ export class Bucket implements ObjectBucket<S3Object> {
   readonly #client: S3Client
   readonly #headers: BucketHeaders
   readonly #digests: ContentDigests
-  readonly #deletesIfMatch: boolean
+  readonly #provider: Pick<Provider, 'deletesIfMatch' | 'keys'>
 
-  constructor(client: S3Client, headers: BucketHeaders, digests: ContentDigests, deletesIfMatch: boolean) {
+  constructor(
+    client: S3Client,
+    headers: BucketHeaders,
+    digests: ContentDigests,
+    provider: Pick<Provider, 'deletesIfMatch' | 'keys'>,
+  ) {
     this.#client = client
     this.#headers = headers
     this.#digests = digests
-    this.#deletesIfMatch = deletesIfMatch
+    this.#provider = provider
   }
 
   /** Of the parts of an upload. */
@@ -171,7 +177,7 @@ export class Bucket implements ObjectBucket<S3Object> {
       ...(startAfter !== undefined && { 'start-after': startAfter }),
     }
     const { body } = await this.#client.request({ method: 'GET', query, what, ...(signal && { signal }) })
-    const page = parsed(body, readListPage, what)
+    const page = parsed(body, (xml) => readListPage(xml, this.#provider.keys?.objects ?? 'form'), what)
     if (page.goesOn && page.nextToken === '') throw failed('io', what(), goesNowhere)
     return page
   }
@@ -193,10 +199,21 @@ export class Bucket implements ObjectBucket<S3Object> {
     await this.#client.request({ method: 'PUT', key, body, headers, digest: this.#digests.whole, what })
   }
 
-  /** Deletes the object of this entity tag; where the service cannot make sure of that, whatever is there. Throws `changed`. */
+  /**
+   * Deletes the object of this entity tag. Where the service does not make sure of that, whatever is there: the caller has just
+   * looked, and it is looked again before each repetition, for which seconds may be waited. Throws `changed`.
+   */
   async delete(key: string, { tag }: S3Object, what: What): Promise<void> {
-    const headers: Record<string, string> = this.#deletesIfMatch ? { 'if-match': tag } : {}
-    const answer = await this.#client.request({ method: 'DELETE', key, headers, what, accept: [404, 412] })
+    const asked = { method: 'DELETE', key, what, accept: [404, 412] } as const
+    if (!this.#provider.deletesIfMatch) {
+      const beforeRetry = async () => {
+        const there = await this.properties(key, what)
+        if (there !== undefined && there.tag !== tag) throw failed('changed', what(), 'it is another version')
+      }
+      await this.#client.request({ ...asked, beforeRetry })
+      return
+    }
+    const answer = await this.#client.request({ ...asked, headers: { 'if-match': tag } })
     if (answer.status !== 412) return
     // An earlier try of ours may have deleted it.
     if (answer.isRepeated && (await this.properties(key, what)) === undefined) return
@@ -420,7 +437,7 @@ export class Bucket implements ObjectBucket<S3Object> {
         ...(next && { 'key-marker': next.key, 'upload-id-marker': next.id }),
       }
       const { body } = await this.#client.request({ method: 'GET', query, what })
-      const page = parsed(body, readUploads, what)
+      const page = parsed(body, (xml) => readUploads(xml, this.#provider.keys?.uploads ?? 'form'), what)
       yield page.uploads
       next = page.next
       if (next !== undefined) guard.pass(JSON.stringify([next.key, next.id]))

@@ -2,6 +2,7 @@ import { hash } from 'node:crypto'
 import type { AwsCredentials } from '../aws-credentials/host-credentials.ts'
 import { type ClockOffset, digestNames, type PartBody, piecesOf } from '../contract/driver.ts'
 import { digestOf, startDigest } from '../digests/running-digest.ts'
+import { nameOf } from '../http/connection.ts'
 import { type Asked, request, type RetryLimits, type Service } from '../http/requests.ts'
 import type { Renewable } from '../http/renewed.ts'
 import type { StoreAddress } from '../http/store-address.ts'
@@ -63,7 +64,7 @@ export class S3Client {
     this.#credentials = credentials
     this.#transport = new Transport(endpoint, limits, address)
     this.#retry = limits
-    this.#service = s3Service(endpoint.host)
+    this.#service = s3Service(nameOf(endpoint), address)
     this.#always = always
   }
 

@@ -1,3 +1,4 @@
+import type { StoreAddress } from '../http/store-address.ts'
 import type { FailureClass, StoreError } from '../contract/driver.ts'
 import { failuresWith, type Fixes } from '../http/failures.ts'
 import { retryAfterMs, type Service } from '../http/requests.ts'
@@ -114,11 +115,14 @@ const isOfService = ({ headers, code, status }: S3Answer): boolean =>
   /s3|minio|ceph|garage|versity/i.test(headers.server ?? '')
 
 /** The service at a host. */
-export const s3Service = (host: string): Service<S3Answer> => ({
+export const s3Service = (
+  host: string,
+  address: Pick<StoreAddress, 'mayBeRefused'> | undefined,
+): Service<S3Answer> => ({
   isOfService,
   answerError,
   foreignAnswer: (what, { status }) =>
     failed('unreachable', what, `${status} without anything that an S3 service answers`),
   networkError,
-  noEndpoint: (what, found) => noEndpoint(what, host, 'S3', found),
+  noEndpoint: (what, found) => noEndpoint(what, host, 'S3', found, address),
 })

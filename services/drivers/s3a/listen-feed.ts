@@ -1,4 +1,5 @@
 import type { IncomingMessage } from 'node:http'
+import { monotonicMs } from '../../../broker/common/monotonic.ts'
 import { StoreError } from '../contract/store-error.ts'
 import { type ChangeFeed, type FeedListener, WatchError } from '../feeds/feed.ts'
 import type { StoreAddress } from '../http/store-address.ts'
@@ -10,10 +11,12 @@ import { readFields } from './xml.ts'
 /** What is listened for: whatever makes an object another one, or takes it away. */
 const events = ['s3:ObjectCreated:*', 's3:ObjectRemoved:*'] as const
 
-/** The service sends something so often, seconds, also when nothing happens. */
-const pingSeconds = 10
-/** Without anything for so long it is not there any more. */
-const silentMs = 3 * pingSeconds * 1_000
+/** The service sends something so often, seconds, also when nothing happens: its answer begins with the first. */
+const pingSeconds = 1
+/** Without anything for as long as is set, but not for less than this, it is not there any more, or keeps back what it has to tell. */
+const leastSilentMs = 3 * pingSeconds * 1_000
+/** What changed so long before something came has come: nodes of a service tell each other first. */
+const onTheWayMs = 5_000
 /** Longest time for it to begin to answer. */
 const answerMs = 30_000
 
@@ -35,18 +38,37 @@ export class ListenFeed implements ChangeFeed {
   readonly #client: S3Client
   readonly #root: string
   readonly #address: StoreAddress | undefined
+  readonly #silentMs: number
   readonly #end = new AbortController()
+  /** When something came last (`monotonicMs`). */
+  #heardMs = monotonicMs()
 
-  /** @param root path of the folder whose changes count, as latin1 */
-  constructor(client: S3Client, root: string, address: StoreAddress | undefined) {
+  /**
+   * @param root path of the folder whose changes count, as latin1
+   * @param idleTimeoutMs longest time without a byte
+   */
+  constructor(
+    client: S3Client,
+    root: string,
+    {
+      address,
+      idleTimeoutMs,
+    }: { readonly address: StoreAddress | undefined; readonly idleTimeoutMs: number },
+  ) {
     this.#client = client
+    this.#silentMs = Math.max(leastSilentMs, idleTimeoutMs)
     this.#root = root
     this.#address = address
+  }
+
+  get toldUntilMs(): number {
+    return this.#heardMs - onTheWayMs
   }
 
   async open(listener: Pick<FeedListener, 'changed' | 'ended'>, signal: AbortSignal): Promise<boolean> {
     signal.throwIfAborted()
     const answer = await this.#ask(AbortSignal.any([signal, this.#end.signal]))
+    this.#heardMs = monotonicMs()
     void this.#read(answer, listener)
     return false
   }
@@ -87,7 +109,9 @@ export class ListenFeed implements ChangeFeed {
     asked.once('error', reject).end()
     try {
       const answer = await promise
-      asked.setTimeout(silentMs, () => answer.destroy(new Error(`silent for ${silentMs / 1_000} s`)))
+      asked.setTimeout(this.#silentMs, () =>
+        answer.destroy(new Silence(`nothing came for ${this.#silentMs / 1_000} s`)),
+      )
       if (answer.statusCode !== 200) throw await refusal(answer)
       // A service that knows nothing of this lists the bucket.
       if (/\bxml\b/.test(answer.headers['content-type'] ?? '')) {
@@ -110,6 +134,7 @@ export class ListenFeed implements ChangeFeed {
 
   async #read(answer: IncomingMessage, listener: Pick<FeedListener, 'changed' | 'ended'>): Promise<void> {
     let line: Buffer = Buffer.alloc(0)
+    let hasPings = false
     const version = this.#address?.version
     try {
       for await (const piece of answer as AsyncIterable<Buffer>) {
@@ -117,20 +142,31 @@ export class ListenFeed implements ChangeFeed {
         if (this.#address?.version !== version) throw new Error('where stores may be has changed')
         line = line.length === 0 ? piece : Buffer.concat([line, piece])
         for (let end = line.indexOf(lineEnd); end !== -1; end = line.indexOf(lineEnd)) {
-          this.#tell(line.subarray(0, end).toString('utf8').trim(), listener)
+          const text = line.subarray(0, end).toString('utf8').trim()
+          if (text === ping) hasPings = true
+          else this.#tell(text, listener)
           line = line.subarray(end + 1)
         }
+        // Services from before 2023 send blanks, and no ends of lines, when nothing happens.
+        if (line.every((byte) => byte === blank)) {
+          hasPings ||= line.length > 0
+          line = Buffer.alloc(0)
+        }
+        if (line.length === 0) this.#heardMs = monotonicMs()
         if (line.length > maxLineBytes) throw new Error(`a notification of more than ${maxLineBytes} bytes`)
       }
       throw new Error('the service ended it')
     } catch (error) {
       answer.destroy()
-      if (!this.#end.signal.aborted) listener.ended(unheard(error))
+      if (this.#end.signal.aborted) return
+      // One that sends what it has at once sends whole lines.
+      const isKeptBack = error instanceof Silence && (!hasPings || line.length > 0)
+      listener.ended(isKeptBack ? new WatchError(`${keptBack}: ${error.message}`, true) : unheard(error))
     }
   }
 
   #tell(text: string, { changed }: Pick<FeedListener, 'changed'>): void {
-    if (text === '' || text === ping) return
+    if (text === '') return
     const notices = objectsIn(text)
     // What nobody understands may be of anything; once it is listened again everything is compared.
     if (notices === undefined) throw new Error('a notification that is none of S3')
@@ -143,6 +179,12 @@ export class ListenFeed implements ChangeFeed {
 const ping = '{"Records":null}'
 
 const lineEnd = 0x0a
+const blank = 0x20
+
+/** Nothing came for too long. */
+class Silence extends Error {}
+
+const keptBack = 'the service keeps notifications back until it has some KiB of them (bucketNotifications)'
 
 const unheard = (cause: unknown): StoreError =>
   new StoreError('unreachable', `notifications of the bucket are not heard: ${(cause as Error).message}`, {

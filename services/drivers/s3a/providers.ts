@@ -3,6 +3,12 @@ import type { ContentDigests } from './digests.ts'
 
 export type S3Type = (typeof s3Types)[number]
 
+/**
+ * How keys are written in a listing that says that they are percent-encoded: as in forms, where a blank may come as a plus, as
+ * in paths, where a plus is one, or as they are, whatever it says.
+ */
+export type KeyEncoding = 'form' | 'path' | 'none'
+
 /** What is special about a service that speaks S3's protocol. */
 export interface Provider {
   /** Hosts of its own, where it has such. */
@@ -13,6 +19,8 @@ export interface Provider {
   readonly checksums: ContentDigests
   /** Whether a delete may depend on the version that is there; where it may not, only the look before it says so. */
   readonly deletesIfMatch: boolean
+  /** Default: all as in forms, which fits paths as well where a plus is encoded. */
+  readonly keys?: { readonly objects: KeyEncoding; readonly uploads: KeyEncoding }
   /** Bytes that the name of a folder that has a marker may have, where that is less than a path may. */
   readonly folderNameBytes?: number
 }
@@ -59,6 +67,8 @@ export const providers: { readonly [T in S3Type]: Provider } = {
     checksums: { whole: 'sha256', parts: 'crc64nvme' },
     deletesIfMatch: false,
   },
+  // By its code: Go's PathEscape for objects, and nothing for uploads.
+  SEAWEEDFS: { ...compatible, deletesIfMatch: false, keys: { objects: 'path', uploads: 'none' } },
   WASABI: {
     ...compatible,
     hosts: /\.wasabisys\.com$/,

@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto'
+import { nameOf } from '../http/connection.ts'
 import type { FilesystemOptions } from '../../../subjects/filesystems/kinds.ts'
 import { s3IneffectiveProperties, s3Properties } from '../../../subjects/filesystems/s3-properties.ts'
 import { notAccepted } from '../../../subjects/kit/errors.ts'
@@ -117,15 +118,11 @@ export class S3Driver extends BucketDriver<S3Object> implements Driver {
     const always: Record<string, string> =
       property('fs.s3a.requester.pays.enabled') === 'true' ? { 'x-amz-request-payer': 'requester' } : {}
     const client = new S3Client(endpoint, credentials.source, limits, always, address)
-    const bucket = new Bucket(
-      client,
-      headers,
-      digestsFor(endpoint.provider, property),
-      endpoint.provider.deletesIfMatch,
-    )
-    const place = `bucket ${options.bucketName} at ${endpoint.host}`
+    const { provider } = endpoint
+    const bucket = new Bucket(client, headers, digestsFor(provider, property), provider)
+    const place = `bucket ${options.bucketName} at ${nameOf(endpoint)}`
     const headBytes = property('fs.s3a.readahead.range')
-    const { folderNameBytes } = endpoint.provider
+    const { folderNameBytes } = provider
     const refuse = (path: StorePath) => refuseName(path) ?? refuseFolders(path, folderNameBytes)
     super({ bucket, service: 'S3', place, failed, headBytes, keyOf, refuseName: refuse, lossesOf })
     this.#address = address
@@ -146,7 +143,7 @@ export class S3Driver extends BucketDriver<S3Object> implements Driver {
       if (other !== undefined)
         throw notAccepted('bucketNotifications', `is given besides ${other}: leave one of them out`)
       const listening = () => new S3Client(endpoint, credentials.source, limits, always, address)
-      this.changes = listeningChanges(listening, address)
+      this.changes = listeningChanges(listening, { address, idleTimeoutMs: limits.idleTimeoutMs })
     }
     this.#requireTopic = topic?.requirePlace
     this.#permission = credentials.permission
@@ -352,8 +349,11 @@ export class S3Driver extends BucketDriver<S3Object> implements Driver {
 }
 
 /** What tells of the changes in a bucket to who listens. */
-function listeningChanges(client: () => S3Client, address: StoreAddress | undefined): Changes {
-  const feed = (folder: StorePath) => new ListenFeed(client(), folder.toString('latin1'), address)
+function listeningChanges(
+  client: () => S3Client,
+  options: ConstructorParameters<typeof ListenFeed>[2],
+): Changes {
+  const feed = (folder: StorePath) => new ListenFeed(client(), folder.toString('latin1'), options)
   return {
     feed: async (folder) => feed(folder),
     check: async (signal) => {

@@ -1,11 +1,11 @@
 import { hash } from 'node:crypto'
+import type { StoreAddress } from '../http/store-address.ts'
 import type { AwsCredentials } from '../aws-credentials/host-credentials.ts'
 import type { FailureClass, StoreError } from '../contract/driver.ts'
 import { failuresWith, type Fixes } from '../http/failures.ts'
 import { jsonObject } from '../http/json.ts'
 import type { Renewable } from '../http/renewed.ts'
 import { request, type RetryLimits, retryAfterMs, type Service } from '../http/requests.ts'
-import type { StoreAddress } from '../http/store-address.ts'
 import { StoreClock } from '../http/store-clock.ts'
 import { type StoreAnswer, Transport, type TransportLimits } from '../http/transport.ts'
 import { maxFeedAnswerBytes } from '../feeds/answers.ts'
@@ -89,13 +89,16 @@ function answerError(what: string, answer: SqsAnswer): StoreError {
   return failed(failureOf(answer), what, said, { retryAfterMs: retryAfterMs(answer) })
 }
 
-const sqsService = (host: string): Service<SqsAnswer> => ({
+const sqsService = (
+  host: string,
+  address: Pick<StoreAddress, 'mayBeRefused'> | undefined,
+): Service<SqsAnswer> => ({
   isOfService,
   answerError,
   foreignAnswer: (what, { status }) =>
     failed('unreachable', what, `${status} without anything that SQS answers`),
   networkError,
-  noEndpoint: (what, found) => noEndpoint(what, host, 'SQS', found),
+  noEndpoint: (what, found) => noEndpoint(what, host, 'SQS', found, address),
 })
 
 export interface SqsOptions {
@@ -134,7 +137,7 @@ export class SqsQueue implements MessageQueue {
     const { address, limits, bounds } = options
     this.#options = options
     this.name = queueName(address)
-    this.#service = sqsService(address.endpoint.host)
+    this.#service = sqsService(address.endpoint.host, bounds)
     this.#url = address.url
     this.#transport = new Transport(
       address.endpoint,

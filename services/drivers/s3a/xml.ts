@@ -1,5 +1,6 @@
 import type { Digests } from '../contract/driver.ts'
 import { checksumKinds, digestsIn, elementOf } from './digests.ts'
+import type { KeyEncoding } from './providers.ts'
 import { walkXml } from '../../../broker/common/xml.ts'
 
 /** One object of a listing. */
@@ -76,14 +77,22 @@ function read(xml: Buffer, ...paths: readonly string[]) {
   return { root, of: (path: string) => found.get(path) ?? [] }
 }
 
-/** Keys are asked for percent-encoded, since XML cannot carry all of them; as in forms, a blank may come as a plus. */
-const decode = (text: string): string => decodeURIComponent(text.replaceAll('+', '%20'))
+/** Keys are asked for percent-encoded, since XML cannot carry all of them. */
+const decoders: Readonly<Record<KeyEncoding, (text: string) => string>> = {
+  form: (text) => decodeURIComponent(text.replaceAll('+', '%20')),
+  path: decodeURIComponent,
+  none: (text) => text,
+}
+
+/** @param root of the answer, which says whether keys are encoded at all */
+const decoderOf = (root: Readonly<Record<string, string>>, encoding: KeyEncoding) =>
+  decoders[root['EncodingType'] === 'url' ? encoding : 'none']
 
 /** Answer of ListObjectsV2. Throws an Error when it is not well-formed. */
-export function readListPage(xml: Buffer): ListPage {
+export function readListPage(xml: Buffer, encoding: KeyEncoding): ListPage {
   const { root, of } = read(xml, '/Contents', '/CommonPrefixes')
   const goesOn = root['IsTruncated'] === 'true'
-  const key = root['EncodingType'] === 'url' ? decode : (text: string) => text
+  const key = decoderOf(root, encoding)
   return {
     isEncoded: root['EncodingType'] === 'url',
     objects: of('/Contents').map(({ Key = '', Size = '0', LastModified = '' }) => ({
@@ -117,9 +126,9 @@ export function readParts(xml: Buffer): PartsPage {
 }
 
 /** Answer of ListMultipartUploads. Throws an Error when it is not well-formed. */
-export function readUploads(xml: Buffer): UploadsPage {
+export function readUploads(xml: Buffer, encoding: KeyEncoding): UploadsPage {
   const { root, of } = read(xml, '/Upload')
-  const key = root['EncodingType'] === 'url' ? decode : (text: string) => text
+  const key = decoderOf(root, encoding)
   return {
     uploads: of('/Upload').map(({ Key = '', UploadId = '', Initiated = '' }) => ({
       key: key(Key),

@@ -1,21 +1,32 @@
 import type { ActionPolicy } from '../../../subjects/migrations/model/terms.ts'
 import { defaultMetadata } from '../../../subjects/migrations/model/terms.ts'
-import type { Entry } from '../../drivers/contract/driver.ts'
+import { coarseTickMs, type Entry } from '../../drivers/contract/driver.ts'
 import { exactMs, type Run } from '../run/run.ts'
 
-type Timed = Pick<Entry, 'modifiedMs'>
-type Seen = Pick<Entry, 'type' | 'sizeBytes' | 'modifiedMs'>
+type Timed = Pick<Entry, 'modifiedMs' | 'changedMs'>
+type Seen = Pick<Entry, 'type' | 'sizeBytes' | 'modifiedMs' | 'changedMs'>
 
 /**
  * Whether two entries were changed last at the same time; undefined where a store gives none.
  * @param grainMs times that differ by no more are the same: `grainMsOf` of both stores
  */
-export const isSameTime = (
-  { modifiedMs }: Timed,
-  { modifiedMs: itsMs }: Timed,
-  grainMs = exactMs,
-): boolean | undefined =>
-  modifiedMs === undefined || itsMs === undefined ? undefined : Math.abs(modifiedMs - itsMs) <= grainMs
+export const isSameTime = ({ modifiedMs }: Timed, its: Timed, grainMs = exactMs): boolean | undefined =>
+  modifiedMs === undefined || its.modifiedMs === undefined
+    ? undefined
+    : Math.abs(modifiedMs - its.modifiedMs) <= grainMs || isInSeconds(modifiedMs, its)
+
+const secondMs = 1_000
+
+/**
+ * Whether the target has a time of the source in whole seconds because its file system keeps no others (ext3, and NFS of
+ * one): its time of the last change, which nobody can set, is in whole seconds as well. That one must be so late that no
+ * write to the source after the copy can have left a time in the same second; until then the file is copied once more.
+ */
+const isInSeconds = (sourceMs: number, { modifiedMs, changedMs }: Timed): boolean =>
+  changedMs !== undefined &&
+  changedMs % secondMs === 0 &&
+  modifiedMs === Math.floor(sourceMs / secondMs) * secondMs &&
+  changedMs > sourceMs + coarseTickMs
 
 /**
  * What says that the content of two entries is another, the surest first; undefined when nothing does. `untimed`: nothing

@@ -120,7 +120,7 @@ async function copyInParts(
 }
 
 /**
- * Copies what need not be opened: an empty file, which a look at it tells all about, and a link. Returns a file's size,
+ * Copies what need not be opened, most often: an empty file, which a look at it tells all about, and a link. Returns a file's size,
  * undefined for a link. Throws StoreErrors.
  * @param counts what is not kept is added to them
  */
@@ -131,7 +131,8 @@ export async function copyOther(run: Run, path: StorePath, counts: Counts): Prom
   const { follow, extended } = readOptions(spec)
   if (found.type === 'symlink' && follow) return copyFile(run, path, counts)
   if (found.type === 'file') {
-    if (found.sizeBytes > 0) return copyFile(run, path, counts)
+    if (found.sizeBytes > 0 || source.capabilities.showsUnfinished === true)
+      return copyFile(run, path, counts)
     checkAccepted(run, path, 'file', 0)
     await run.pace.pay(0)
     const attributes = extended ? await source.attributesOf(path, { extended }) : found

@@ -227,10 +227,10 @@ async function changedSince(
   return isSame ? [] : againOf(relativePath(run.spec.root, Buffer.from(path)))
 }
 
-const againOf = (path: StorePath, isTree = true): Uint8Array[] => {
+const againOf = (path: StorePath, isTree = true, notBeforeMs = 0): Uint8Array[] => {
   const names = new ChangedNames()
   names.add(parentOf(path), nameOf(path), isTree)
-  return names.items()
+  return names.items(notBeforeMs)
 }
 
 /**
@@ -260,12 +260,17 @@ export async function copyInTurn(run: Run, path: StorePath, counts: Counts): Pro
 /** What a failure makes of the item: another try, a failure, or nothing when the file has gone. */
 export function failedLarge(spec: MoveSpec, item: Large, error: unknown): ItemResult {
   const outcome = new Outcome(item.attempt)
-  const { failure } = storeError(error)
+  const { failure, retryAfterMs } = storeError(error)
   const isVanished = failure === 'gone'
   const isTold = (isVanished || failure === 'changed') && spec.live !== undefined
   if (!isVanished && !isTold) {
     const path = joinPath(Buffer.from(spec.root), item.path)
     return outcome.result(outcome.failed(path, error) ? item : undefined)
+  }
+  // Who writes to it is not done.
+  if (retryAfterMs !== undefined) {
+    const again = againOf(item.path, true, Date.now() + retryAfterMs)
+    return { ...outcome.result(undefined), again }
   }
   outcome.counts.filesVanished++
   return { ...outcome.result(undefined), ...(isTold && { again: againOf(item.path) }) }

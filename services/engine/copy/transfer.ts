@@ -194,6 +194,9 @@ class Progress {
   /** Names whose failure is known, so that they are not tried. */
   readonly #failed = new WeakSet<Buffer>()
   readonly #changed = new ChangedNames()
+  /** Names that are being written to, to be looked at again not before a moment. */
+  readonly #written = new ChangedNames()
+  #writtenForMs = 0
   readonly #vanished: string[] = []
   /** Folders that lack their time for now. */
   readonly #unfinished: FileGroup[] = []
@@ -262,6 +265,15 @@ class Progress {
     const known = storeError(error)
     this.#failed.add(entry.name)
     const isGone = known.failure === 'gone'
+    if (
+      known.failure === 'changed' &&
+      known.retryAfterMs !== undefined &&
+      this.#run.spec.live !== undefined
+    ) {
+      this.#written.add(entry.group.folder, entry.name)
+      this.#writtenForMs = Math.max(this.#writtenForMs, known.retryAfterMs)
+      return
+    }
     const isOvertaken = isWatched(this.#run) && (isGone || known.failure === 'changed')
     // What the target has of what is gone goes now, and not only when that is told.
     if (isOvertaken) this.again(entry.group.folder, entry.name, true)
@@ -290,7 +302,8 @@ class Progress {
     const groups = [...named, ...this.#unfinished]
     const result = this.#outcome.result(groups.length === 0 ? undefined : { ...this.#item, groups })
     if (this.#run.spec.live === undefined) return result
+    const again = [...this.#changed.items(), ...this.#written.items(Date.now() + this.#writtenForMs)]
     const vanished = this.#vanished.length === 0 ? {} : { vanished: this.#vanished }
-    return { ...result, again: this.#changed.items(), ...vanished }
+    return { ...result, again, ...vanished }
   }
 }

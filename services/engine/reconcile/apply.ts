@@ -8,7 +8,7 @@ import type { Children } from '../items/children.ts'
 import type { How, Place } from './compared.ts'
 import { Copies } from './copies.ts'
 import { add, type ItemResult } from '../run/counts.ts'
-import { isFolder, makeFolder, makeParents, makeRealFolders } from '../tree/folders.ts'
+import { isFolder, isRealThere, makeFolder, makeParents, makeRealFolders } from '../tree/folders.ts'
 import type { ChangedFolder } from '../items/items.ts'
 import { isInTheWay, mayReplace } from '../tree/in-the-way.ts'
 import { isExcluded, judgeFolder } from '../tree/judge.ts'
@@ -77,6 +77,17 @@ export class Applying {
     if (this.#run.target.capabilities.symlinks && judge.isIncluded) await make()
     this.toMatch(folder)
     return { ...judge, folder, path, make }
+  }
+
+  /**
+   * A folder that is not at the source any more, with what the target has of it; undefined for one that a rule leaves out, or
+   * that the target does not have.
+   */
+  async emptied(folder: StorePath): Promise<Place | undefined> {
+    const path = storePath(this.#run, folder)
+    const judge = judgeFolder(this.#run, path)
+    if (judge.excludedBy !== undefined || !(await isRealThere(this.#run, folder))) return undefined
+    return { ...judge, folder, path, make: () => this.#makePlace(folder) }
   }
 
   /** The entries of a folder as the migration's choice for symbolic links makes them. */
@@ -223,7 +234,8 @@ export class Applying {
     const isUnknown = judgement !== 'taken' || there === undefined
     if (isUnknown && (how.isTold || how.isReplaced) && hasChangedOthers(this.#run, entry, how.isTree))
       this.#account.hasOtherNames = true
-    if (judgement === 'taken') return this.#apply(place, entry, there, how)
+    if (judgement === 'taken')
+      return this.#apply(place, entry, there ?? (await this.#renamed(place, entry)), how)
     const isRefused = typeof judgement === 'object' && 'error' in judgement
     if (!isRefused && isInTheWay(entry, there))
       await this.#removeOld(place, entry, { ...there, name: entry.name }, how)
@@ -233,6 +245,23 @@ export class Applying {
     } else if ('error' in judgement)
       this.#account.failedForGood(joinPath(place.path, entry.name), judgement.error)
     else if (how.isTold) this.#account.counts.eventsExcluded++
+  }
+
+  /**
+   * What the target does not tell from an entry by its name, and the source has no more under that name: its case was changed,
+   * and is changed at the target. Undefined where there is nothing of that kind.
+   */
+  async #renamed(place: Place, { name }: Entry): Promise<Entry | undefined> {
+    const { source, target } = this.#run
+    const path = joinPath(place.path, name)
+    const to = targetPath(this.#run, path)
+    if (target.alike === undefined || target.rename === undefined || isMapped(this.#run, path))
+      return undefined
+    const other = await atTarget(target.alike(to))
+    if (other === undefined || place.judge(other) !== 'taken') return undefined
+    if ((await source.stat(joinPath(place.path, other.name))) !== undefined) return undefined
+    await atTarget(target.rename(joinPath(parentOf(to), other.name), to))
+    return { ...other, name }
   }
 
   /** What came under a name is gone, and what has the name now, of another type, is not to come. */

@@ -44,18 +44,33 @@ async function compareFolders(
   const applying = new Applying(run, attempt, children, trees)
   await concurrently(groups, concurrencyOf(run), async (group) => {
     try {
-      await reconcileNames(run, group, applying)
-      if (group.scope !== 'names') await reconcileAll(run, group, applying, trees)
+      await compareFolder(run, group, applying, trees)
     } catch (error) {
       run.stop.check()
-      const known = storeError(error)
-      if (known.failure !== 'gone') applying.failedFolder(group, known)
-      // Any other folder is removed when the one above it is compared.
-      else if (group.folder.length === 0) applying.failedFolder(group, rootIsGone(known))
-      else await requireStore(run)
+      applying.failedFolder(group, storeError(error))
     }
   })
   return applying.finish()
+}
+
+async function compareFolder(
+  run: Run,
+  group: ChangedFolder,
+  applying: Applying,
+  trees: Trees,
+): Promise<void> {
+  try {
+    await reconcileNames(run, group, applying)
+    if (group.scope !== 'names') await reconcileAll(run, group, applying, trees)
+  } catch (error) {
+    run.stop.check()
+    const known = storeError(error)
+    if (known.failure !== 'gone') throw known
+    if (group.folder.length === 0) throw rootIsGone(known)
+    await requireStore(run)
+    // A folder that is a thing of the store is removed, or replaced, when the one above it is compared.
+    if (run.source.capabilities.folders === 'implied') await reconcileEmptied(run, group, applying)
+  }
 }
 
 /** A volume that is not mounted must not empty the target: the root's absence is no deletion. */
@@ -71,18 +86,34 @@ async function reconcileNames(run: Run, group: ChangedFolder, applying: Applying
     return
   }
   const there = await run.source.stat(path)
-  if (there === undefined) throw new StoreError('gone', 'the folder is no longer there', { side: 'source' })
   // That a name is not there says something only while its folder is.
-  if (group.folder.length > 0 && !isFolder(run, there)) return
+  if (there === undefined || (group.folder.length > 0 && !isFolder(run, there)))
+    throw new StoreError('gone', 'the folder is no longer there', { side: 'source' })
   const place = await applying.place(group.folder, path)
-  const told = [
-    ...group.names.map((name) => ({ name, isTree: false })),
-    ...group.trees.map((name) => ({ name, isTree: true })),
-  ]
-  await concurrently(told, concurrencyOf(run), async ({ name, isTree }) => {
+  await concurrently(toldOf(group), concurrencyOf(run), async ({ name, isTree }) => {
     if (place === undefined) await applying.toldLeftOut(group.folder, path, name, isTree)
     else await applying.told(place, name, isTree)
   })
+}
+
+const toldOf = ({ names, trees }: ChangedFolder) => [
+  ...names.map((name) => ({ name, isTree: false })),
+  ...trees.map((name) => ({ name, isTree: true })),
+]
+
+/**
+ * Removes at the target what has gone from a folder that went with the last of it. It may be back, with other things in it,
+ * before the one above it is compared, and nobody would be told of these again.
+ */
+async function reconcileEmptied(run: Run, group: ChangedFolder, applying: Applying): Promise<void> {
+  const place = await applying.emptied(group.folder)
+  if (place === undefined) return
+  await concurrently(toldOf(group), concurrencyOf(run), ({ name, isTree }) =>
+    applying.told(place, name, isTree),
+  )
+  if (group.scope === 'names') return
+  using beside = await lookBeside(run, place.path)
+  if (beside !== undefined) await removeRest(run, place, beside, applying, async () => run.stop.check())
 }
 
 /** Compares all entries of a folder. */

@@ -18,7 +18,7 @@ const countNames = [
   'bytesMigrated',
   'foldersMigrated',
   'linksMigrated',
-  /** At the target already, by the migration's policy. */
+  /** At the target already, by the migration's policy; links too. */
   'filesSkipped',
   'bytesSkipped',
   /** Symbolic links left out, by the migration's choice. */

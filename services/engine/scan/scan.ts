@@ -9,6 +9,7 @@ import { checkAccepted } from '../copy/copy.ts'
 import { add, noCounts, type Counts, type ItemResult } from '../run/counts.ts'
 import { Descent, groupsOf, type RegionFolder } from '../items/descent.ts'
 import { usualBounds } from '../items/found-below.ts'
+import { joinPath } from '../items/paths.ts'
 import { isFolder, makeFolder, makeParents } from '../tree/folders.ts'
 import type { Region, Rest } from '../items/items.ts'
 import { isExcluded, judgeFolder } from '../tree/judge.ts'
@@ -20,7 +21,7 @@ import { Outcome } from '../run/outcome.ts'
 import { storeError } from '../../drivers/contract/store-error.ts'
 import { withLinks } from '../tree/links.ts'
 import { countLosses } from '../run/metadata.ts'
-import { readsFirst } from '../tree/same-content.ts'
+import { isKnownLink, readsFirst } from '../tree/same-content.ts'
 import { concurrencyOf, grainMsOf, policyOf, requireStore, storePath, sweep, type Run } from '../run/run.ts'
 
 /** After so long a scan lets the thread's other job have a turn: files should not wait for the end of a long listing. */
@@ -204,7 +205,11 @@ async function scanFolder(
         const error = typeof judgement === 'object' ? judgement.error : undefined
         if (error !== undefined) refused.push({ name: entry.name, error })
         const { source, target } = known?.get(entry) ?? { source: entry, target: there?.get(entry) }
-        const isHere = error === undefined && isKnown(policy, source, target, grainMs) === true
+        const isHere =
+          error === undefined &&
+          (mayBeSameLink(entry, policy, there)
+            ? await isKnownLink(run, policy, joinPath(path, entry.name))
+            : isKnown(policy, source, target, grainMs) === true)
         const isNeeded = take(entry, isHere, error === undefined ? taken : undefined, counts)
         holdsFiles = isNeeded || holdsFiles
       }
@@ -243,6 +248,15 @@ async function isOwnInTheWay(run: Run, { path }: RegionFolder, error: unknown): 
 
 /** Whether the policy asks what stands at the target when a folder is listed; content is looked at when it is copied. */
 const looksBeside = (policy: ActionPolicy): boolean => policy !== 'Overwrite' && !readsFirst(policy)
+
+/** Whether a look at the target's link is worth it; without a listing of the target only that look can tell. */
+const mayBeSameLink = (
+  entry: Entry,
+  policy: ActionPolicy,
+  there: ReadonlyMap<Entry, Entry> | undefined,
+): boolean =>
+  entry.type === 'symlink' &&
+  (there === undefined ? readsFirst(policy) : there.get(entry)?.type === 'symlink')
 
 function countExcluded({ type, sizeBytes }: Entry, counts: Counts): void {
   if (type === 'folder') counts.foldersExcluded++
@@ -284,7 +298,8 @@ function take(entry: Entry, isHere: boolean, taken: Taken | undefined, counts: C
       return false
     case 'symlink':
       counts.linksScanned++
-      taken?.other(name)
+      if (isHere) counts.filesSkipped++
+      else taken?.other(name)
       break
     case 'other':
       counts.othersScanned++

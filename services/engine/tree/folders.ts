@@ -104,6 +104,18 @@ export async function makeRealFolders(
   return above ?? path
 }
 
+/**
+ * Whether the target has a folder, reached through no symbolic link of the migration's own: nothing is removed through such.
+ * @param path relative to the migration's path
+ */
+export async function isRealThere(run: Run, path: StorePath): Promise<boolean> {
+  const whole = storePath(run, path)
+  const found = await atTarget(run.target.stat(targetPath(run, whole)))
+  const isReal = found?.type === 'folder' || (found?.type === 'symlink' && !isOwn(run, found))
+  const isAtTop = path.length === 0 || isMapped(run, whole) || !run.target.capabilities.symlinks
+  return isReal && (isAtTop || isRealThere(run, parentOf(path)))
+}
+
 /** Whether the source has a folder, or a link that is followed in its place. */
 export const isFolder = ({ spec }: Run, entry: Entry | undefined): boolean =>
   entry?.type === 'folder' || (entry?.type === 'symlink' && linksOf(spec) === 'follow')

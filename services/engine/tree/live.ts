@@ -128,7 +128,7 @@ export const hasAttributes = (run: Run, source: Entry, target: Entry, isTold: bo
 export async function hasSameLink(run: Run, path: StorePath, isTold: boolean): Promise<boolean> {
   const { source, target } = run
   const there = targetPath(run, path)
-  // Listings tell of links no more than their names: a scan, which copies them all the same, need not look at each.
+  // Listings tell of links no more than their names.
   const [its, itsThere] = await Promise.all([source.stat(path), atTarget(target.stat(there))])
   if (its?.type !== 'symlink' || itsThere?.type !== 'symlink') return false
   if (isSameTime(its, itsThere, grainMsOf(run)) === false) return false

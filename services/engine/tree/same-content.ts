@@ -4,6 +4,7 @@ import { compareContent } from '../compare/content.ts'
 import { isKnown } from '../compare/entries.ts'
 import { targetPath } from '../run/mappings.ts'
 import { atTarget, type Run } from '../run/run.ts'
+import { hasSameLink } from './live.ts'
 
 /** Read from each side at once: as much as a store gives with one request at little cost. */
 const chunkBytes = 4 * 1024 * 1024
@@ -31,6 +32,21 @@ export async function sizeOfSame(run: Run, path: StorePath): Promise<number | un
   } catch (error) {
     run.stop.check()
     if (error instanceof StoreError && error.isTargets) return undefined
+    throw error
+  }
+}
+
+/**
+ * Whether the target has a symbolic link of the source already, so that the policy leaves it alone: one that leads to the
+ * same place, with the same time and owner. What cannot be looked at is copied, which tells why it cannot be.
+ */
+export async function isKnownLink(run: Run, policy: ActionPolicy, path: StorePath): Promise<boolean> {
+  if (policy === 'Overwrite') return false
+  try {
+    return await hasSameLink(run, path, false)
+  } catch (error) {
+    run.stop.check()
+    if (error instanceof StoreError) return false
     throw error
   }
 }

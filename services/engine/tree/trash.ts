@@ -20,7 +20,7 @@ export const isTrash = (there: StorePath): boolean => isWithin(folder, there)
  */
 async function moveToTrash(driver: Driver, path: StorePath, name: string): Promise<void> {
   if (driver.rename === undefined)
-    throw new GantryError('UNSUPPORTED', 'the target has no way to keep what is deleted')
+    throw new GantryError('UNSUPPORTED', 'the target cannot keep deleted files')
   const root = joinPath(folder, Buffer.from(name))
   if (!(await isFolder(driver, root))) {
     if (!(await isFolder(driver, folder))) await driver.makeFolder(folder, { mode: privateMode })
@@ -28,8 +28,12 @@ async function moveToTrash(driver: Driver, path: StorePath, name: string): Promi
   }
   const parent = await makeFolders(driver, root, parentOf(path))
   const goal = joinPath(parent, nameOf(path))
-  await driver.rename(path, await freeBeside(goal, async (one) => (await driver.stat(one)) === undefined))
+  await driver.rename(path, await freeBeside(goal, async (one) => (await typeAt(driver, one)) === undefined))
 }
+
+/** What has a path; `other` for what has a name that the store takes for the same. */
+const typeAt = async (driver: Driver, path: StorePath): Promise<Entry['type'] | undefined> =>
+  (await driver.stat(path))?.type ?? ((await driver.alike?.(path)) === undefined ? undefined : 'other')
 
 /**
  * A path, or one beside it with a number, that is free: found in a few looks however many are not, as names come and go in
@@ -67,7 +71,7 @@ async function makeFolders(driver: Driver, root: StorePath, path: StorePath): Pr
   if (path.length === 0 || (await isFolder(driver, goal))) return goal
   const parent = await makeFolders(driver, root, parentOf(path))
   const made = await freeBeside(joinPath(parent, nameOf(path)), async (one) =>
-    [undefined, 'folder'].includes((await driver.stat(one))?.type),
+    [undefined, 'folder'].includes(await typeAt(driver, one)),
   )
   await driver.makeFolder(made, {})
   return made

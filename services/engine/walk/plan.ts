@@ -11,6 +11,7 @@ import type { Collected } from './findings.ts'
 import type { Pair } from './pairs.ts'
 import type { PlanBy } from './plan-by.ts'
 import { emptyFolder, mayDelete, type RemovalTrial, type Removed } from '../tree/remove-tree.ts'
+import { isKnownLink } from '../tree/same-content.ts'
 import { isTrash } from '../tree/trash.ts'
 import { type Judge, requireRoot } from './walk.ts'
 import { sideOf, type Side, type WalkFolder } from './walk-folder.ts'
@@ -110,6 +111,10 @@ export class Planner implements Judge {
 
   async #missing(source: Entry, target: Entry, path: StorePath): ReturnType<Comparing['missing']> {
     if (this.#comparing !== undefined) return this.#comparing.missing(path, source, target)
+    if (source.type === 'symlink') {
+      const at = storePath(this.#run, path)
+      return (await isKnownLink(this.#run, this.#run.spec.policy, at)) ? 'nothing' : 'copy'
+    }
     const isHere = isKnown(this.#run.spec.policy, source, target, this.#grainMs)
     return isHere === 'unread' ? 'unknown' : isHere ? 'nothing' : 'copy'
   }

@@ -1,22 +1,27 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { Owned } from '../../../broker/rpc/owners.ts'
 import type { Call, Contract, Handlers } from '../../../subjects/kit/contract.ts'
-import { type ErrorCode, GantryError } from '../../../subjects/kit/errors.ts'
+import { type ErrorCode, GantryError, notAccepted } from '../../../subjects/kit/errors.ts'
 import { product } from '../../../subjects/kit/names.ts'
 import { maxPageLength } from '../../../subjects/kit/schemas.ts'
 import type { CatalogCheck, metadataCatalogs } from '../../../subjects/metadata/catalogs.ts'
 import { type CatalogKind, catalogKinds, type CatalogSpec } from '../../../subjects/metadata/kinds.ts'
+import { onePlaceOfData } from '../../../subjects/metadata/place-of-data.ts'
 import { StoreError } from '../../drivers/contract/store-error.ts'
-import { requireSecretsAgain, withoutReplaced } from '../../kit/changed-options.ts'
+import { type KindOfOptions, requireSecretsAgain, withoutReplaced } from '../../kit/changed-options.ts'
 import type { Asker } from '../../questions/question-threads.ts'
 import type { CatalogQuestions, NamePage, QuestionKind } from '../catalogs/questions.ts'
 import type { MetadataDependencies } from './dependencies.ts'
+import { checkOfKeptOnly, isKeptOnly, requireOptions, requireSpoken } from './kept-only.ts'
 import { type CatalogRecord, publicCatalog, sealedOptions, specOf, specWith } from './record.ts'
+
+/** Settings whose values nobody is shown; servers refuse only some of them. */
+const secretSetting = /passw|secret|credential|token|(?:access|private|account|shared)[._-]?key/i
 
 type Asking = Pick<Call<Contract>, 'caller' | 'signal'>
 
 export function catalogHandlers(dependencies: MetadataDependencies): Handlers<typeof metadataCatalogs> {
-  const { owners, catalogs, sealer, ask } = dependencies
+  const { owners, catalogs, records, sealer, ask } = dependencies
   const kinds = Object.keys(catalogKinds) as CatalogKind[]
   const perKind = Object.fromEntries(
     kinds.flatMap((kind) => [
@@ -41,6 +46,7 @@ export function catalogHandlers(dependencies: MetadataDependencies): Handlers<ty
     call: Asking,
   ): Promise<CatalogQuestions[K]['answer']> => {
     const record = await find(catalogId)
+    requireSpoken(record.kind, catalogId)
     const asker = await askerOf(dependencies, call, record)
     try {
       return await ask(kind, specOf(record, sealer), asked, asker)
@@ -57,12 +63,24 @@ export function catalogHandlers(dependencies: MetadataDependencies): Handlers<ty
   return {
     ...perKind,
     kinds: () =>
-      kinds.map((kind) => ({ kind: catalogKinds[kind].path, description: catalogKinds[kind].summary })),
+      kinds.map((kind) => ({
+        kind: catalogKinds[kind].path,
+        description: `${catalogKinds[kind].summary}${isKeptOnly(kind) ? ' (kept only: this release does not speak to it)' : ''}`,
+      })),
     list: async ({ limit = maxPageLength, after }) =>
       (await catalogs.list({ after, limit })).map(publicCatalog),
     get: async ({ catalogId }) => publicCatalog(await find(catalogId)),
     delete: async ({ catalogId }) => {
       await find(catalogId)
+      const users = (await records.all())
+        .filter(({ source, target }) => source === catalogId || target === catalogId)
+        .map(({ migrationName }) => migrationName)
+      if (users.length > 0)
+        throw new GantryError(
+          'IN_USE',
+          `${catalogId} is used by the migrations ${users.slice(0, 10).join(', ')}; delete them first`,
+          { details: { migrations: users } },
+        )
       await catalogs.delete(catalogId)
       return {}
     },
@@ -103,6 +121,16 @@ export function catalogHandlers(dependencies: MetadataDependencies): Handlers<ty
         throw call.fail('NOT_FOUND', `there is no partition ${its} in ${database}.${name}`)
       return found.partition
     },
+    indexes: async ({ catalogId, database, table: name }, call) => {
+      const { indexes } = await question(catalogId, 'indexes', { database, name }, call)
+      return [...indexes]
+    },
+    conf: async ({ catalogId, parameter, like }, call) => {
+      if (parameter !== undefined && secretSetting.test(parameter))
+        throw notAccepted('parameter', 'must be a parameter that does not contain a secret')
+      const { settings } = await question(catalogId, 'settings', { parameter, like }, call)
+      return [...settings]
+    },
   }
 }
 
@@ -116,7 +144,7 @@ const askerOf = async (
 })
 
 /** Makes a catalog of a kind, once it has been asked. */
-function creator(kind: CatalogKind, { owners, catalogs, sealer, ask }: MetadataDependencies) {
+function creator(kind: CatalogKind, { owners, catalogs, sealer, ...asking }: MetadataDependencies) {
   const owned: Owned = {
     limit: 'maxCatalogs',
     what: 'catalogs',
@@ -126,9 +154,9 @@ function creator(kind: CatalogKind, { owners, catalogs, sealer, ask }: MetadataD
   return async ({ catalogId, ...options }: { catalogId: string }, call: Asking) => {
     const allowance = await owners.allowanceOf(call.caller)
     if ((await catalogs.get(catalogId)) !== undefined)
-      throw new GantryError('ALREADY_EXISTS', `there is a catalog ${catalogId} already`)
+      throw new GantryError('ALREADY_EXISTS', `catalog ${catalogId} already exists`)
     const asker = { owner: allowance?.owner ?? '', signal: call.signal }
-    await requireReachable(ask, catalogId, specWith(kind, options), asker)
+    await requireReachable(asking, catalogId, specWith(kind, options), asker)
     const record: CatalogRecord = { catalogId, kind, options: sealedOptions(kind, options, sealer) }
     await owners.make(allowance, owned, (owner) =>
       catalogs.create(catalogId, { ...record, ...(owner === undefined ? {} : { owner }) }),
@@ -138,7 +166,7 @@ function creator(kind: CatalogKind, { owners, catalogs, sealer, ask }: MetadataD
 }
 
 /** Changes a catalog of a kind, once it has been asked. */
-function updater(kind: CatalogKind, { owners, catalogs, sealer, ask }: MetadataDependencies) {
+function updater(kind: CatalogKind, { owners, catalogs, sealer, ...asking }: MetadataDependencies) {
   return async ({ catalogId, ...changes }: { catalogId: string }, call: Asking) => {
     const current = await catalogs.get(catalogId)
     if (current === undefined) throw new GantryError('NOT_FOUND', `there is no catalog ${catalogId}`)
@@ -148,11 +176,19 @@ function updater(kind: CatalogKind, { owners, catalogs, sealer, ask }: MetadataD
     const of = catalogKinds[kind]
     requireSecretsAgain(of, withoutReplaced(of, current.options, changes), changes)
     const options = { ...withoutReplaced(of, specOf(current, sealer).options, changes), ...changes }
-    await requireReachable(ask, catalogId, specWith(kind, options), await askerOf({ owners }, call, current))
+    await requireReachable(
+      asking,
+      catalogId,
+      specWith(kind, options),
+      await askerOf({ owners }, call, current),
+    )
     const record = await catalogs.update(catalogId, (stored) => {
       // It was asked with the options that were there before; nobody has asked it with others.
       if (!isDeepStrictEqual(stored, current))
-        throw new GantryError('CONFLICT', `${catalogId} was changed by somebody else at the same time`)
+        throw new GantryError(
+          'CONFLICT',
+          `${catalogId} was changed by another request at the same time; try again`,
+        )
       return { ...stored, options: sealedOptions(kind, options, sealer) }
     })
     return publicCatalog(record)
@@ -160,9 +196,12 @@ function updater(kind: CatalogKind, { owners, catalogs, sealer, ask }: MetadataD
 }
 
 /** Tries a catalog of a kind, of which nothing is kept. */
-function checker(kind: CatalogKind, { owners, ask }: MetadataDependencies) {
-  return async (options: Record<string, unknown>, call: Asking): Promise<CatalogCheck> =>
-    checked(specWith(kind, options), await askerOf({ owners }, call), ask)
+function checker(kind: CatalogKind, { owners, ask, requireFilesystem }: MetadataDependencies) {
+  return async (options: Record<string, unknown>, call: Asking): Promise<CatalogCheck> => {
+    const spec = specWith(kind, options)
+    await requireFilesystem(spec.options.fileSystemId)
+    return checked(spec, await askerOf({ owners }, call), ask)
+  }
 }
 
 /** What came of a check; a catalog that does not answer in time is not reached. */
@@ -171,6 +210,7 @@ async function checked(
   asker: Asker,
   ask: MetadataDependencies['ask'],
 ): Promise<CatalogCheck> {
+  if (isKeptOnly(spec.kind)) return checkOfKeptOnly(spec.kind)
   try {
     const { checks } = await ask('check', spec, {}, asker)
     return { ok: checks.every(({ result }) => result !== 'no'), checks }
@@ -180,12 +220,20 @@ async function checked(
   }
 }
 
+/** Throws GantryError where options do not go together, or the catalog does not answer; one that is only kept is not asked. */
 async function requireReachable(
-  ask: MetadataDependencies['ask'],
+  { ask, requireFilesystem }: Pick<MetadataDependencies, 'ask' | 'requireFilesystem'>,
   catalogId: string,
   spec: CatalogSpec,
   asker: Asker,
 ): Promise<void> {
+  const { kind, options } = spec
+  const of: KindOfOptions = catalogKinds[kind]
+  if (of.alternatives?.includes(onePlaceOfData) && onePlaceOfData.every((place) => place in options))
+    throw notAccepted('defaultFsOverride', 'cannot be combined with fileSystemId; remove one of them')
+  requireOptions(kind, options)
+  await requireFilesystem(options.fileSystemId)
+  if (isKeptOnly(kind)) return
   try {
     await ask('probe', spec, {}, asker)
   } catch (error) {

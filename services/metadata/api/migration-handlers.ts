@@ -25,6 +25,7 @@ import {
 } from '../migrations/record.ts'
 import { next, requireNext } from '../migrations/states.ts'
 import { command } from '../migrations/transition.ts'
+import { requireSpoken } from './kept-only.ts'
 import type { CatalogRecord } from './record.ts'
 
 export interface MigrationDependencies {
@@ -58,9 +59,12 @@ export function migrationHandlers(dependencies: MigrationDependencies): Handlers
   const shown = async (record: MetadataMigrationRecord) =>
     publicMigration(record, await progress.get(record.internalId))
   const requireCatalogs = async (ids: Readonly<Record<string, string>>): Promise<void> => {
-    for (const [field, catalogId] of Object.entries(ids))
-      if ((await catalogs.get(catalogId)) === undefined)
+    for (const [field, catalogId] of Object.entries(ids)) {
+      const found = await catalogs.get(catalogId)
+      if (found === undefined)
         throw new GantryError('NOT_FOUND', `${field}: there is no catalog ${catalogId}`)
+      requireSpoken(found.kind, catalogId, field)
+    }
   }
   const requireRules = async (names: readonly string[]): Promise<void> => {
     for (const ruleName of names)
@@ -69,7 +73,7 @@ export function migrationHandlers(dependencies: MigrationDependencies): Handlers
   }
   const owned: Owned = {
     limit: 'maxMetadataMigrations',
-    what: 'migrations of metadata',
+    what: 'metadata migrations',
     fix: `delete some with "${product} metadata-migrations delete"`,
     count: (owner) => records.sizeOfGroup(owner),
   }
@@ -100,7 +104,7 @@ export function migrationHandlers(dependencies: MigrationDependencies): Handlers
     const { state } = await find(migrationName)
     if (forceStop && next(state, 'stop') !== undefined) await commands.stop(migrationName)
   }
-  const toAll = async (trigger: keyof typeof commands) => {
+  const toAll = async (trigger: keyof typeof commands, once?: boolean) => {
     const outcomes: {
       migrationName: string
       done: boolean
@@ -110,7 +114,7 @@ export function migrationHandlers(dependencies: MigrationDependencies): Handlers
     for (const { migrationName, state } of await records.all()) {
       if (next(state, trigger) === undefined) continue
       try {
-        const { state: now } = await commands[trigger](migrationName)
+        const { state: now } = await commands[trigger](migrationName, once)
         outcomes.push({ migrationName, done: true, state: now })
       } catch (error) {
         if (!(error instanceof GantryError)) throw error
@@ -132,7 +136,7 @@ export function migrationHandlers(dependencies: MigrationDependencies): Handlers
       { caller },
     ) => {
       const { migrationName, source, target } = input
-      if (source === target) throw notAccepted('target', 'is the source too: take another catalog')
+      if (source === target) throw notAccepted('target', 'is also the source: choose another catalog')
       await requireCatalogs({ source, target })
       await requireRules(input.ruleNames)
       const record: MetadataMigrationRecord = {
@@ -206,7 +210,7 @@ export function migrationHandlers(dependencies: MigrationDependencies): Handlers
       }))
       return shown(record)
     },
-    'start-all': () => toAll('start'),
+    'start-all': ({ once }) => toAll('start', once),
     'pause-all': () => toAll('pause'),
     'resume-all': () => toAll('resume'),
     'stop-all': () => toAll('stop'),
@@ -224,6 +228,7 @@ export function migrationHandlers(dependencies: MigrationDependencies): Handlers
 }
 
 function publicObject(record: ObjectRecord): MetadataObject {
-  const { migration: _m, wanted: _w, is: _i, sinceMs: _s, ...shown } = record
+  const { migration: _m, wanted: _w, is: _i, isTheirs: _t, ...its } = record
+  const { sinceMs: _s, renamedFrom: _r, hasArrived: _h, ...shown } = its
   return shown
 }

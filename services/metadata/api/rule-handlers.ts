@@ -24,7 +24,7 @@ export function ruleHandlers({
 }: RuleDependencies): Handlers<typeof metadataRules> {
   const owned: Owned = {
     limit: 'maxMetadataMigrations',
-    what: 'rules for metadata',
+    what: 'metadata rules',
     fix: `delete some with "${product} metadata-rules delete"`,
     count: (owner) => rules.sizeOfGroup(owner),
   }
@@ -55,7 +55,7 @@ export function ruleHandlers({
       if (users.length > 0)
         throw new GantryError(
           'IN_USE',
-          `${ruleName} is a rule of ${users.slice(0, 10).join(', ')}: change or delete these migrations first`,
+          `${ruleName} is used by the migrations ${users.slice(0, 10).join(', ')}; change or delete them first`,
         )
       await rules.delete(ruleName)
       return {}

@@ -16,7 +16,7 @@ export async function checkCatalog(catalog: Catalog, signal: AbortSignal): Promi
   ): Promise<boolean> => {
     const isBlocked = lines.some(({ result }) => result === 'no')
     const line: Omit<Line, 'check'> = isBlocked
-      ? { result: 'untried', detail: 'what stands above failed' }
+      ? { result: 'untried', detail: 'an earlier check failed' }
       : await attempt().catch((error: unknown): Omit<Line, 'check'> => {
           if (!(error instanceof StoreError)) throw error
           return { result: 'no', detail: error.message }
@@ -32,7 +32,7 @@ export async function checkCatalog(catalog: Catalog, signal: AbortSignal): Promi
   let databases: readonly string[] = []
   await tried('list', async () => {
     databases = await catalog.databases(signal)
-    return { result: 'yes', detail: `${databases.length} databases` }
+    return { result: 'yes', detail: databases.length === 1 ? '1 database' : `${databases.length} databases` }
   })
   await tried('read', async () => {
     for (const database of databases.slice(0, databasesTried)) {
@@ -43,5 +43,9 @@ export async function checkCatalog(catalog: Catalog, signal: AbortSignal): Promi
     }
     return { result: 'untried', detail: 'there is no table' }
   })
+  await tried('write', async () => ({
+    result: 'untried',
+    detail: 'checks do not change anything; the first write shows whether it is allowed',
+  }))
   return lines
 }

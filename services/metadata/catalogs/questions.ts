@@ -1,10 +1,17 @@
 import type { CatalogCheck } from '../../../subjects/metadata/catalogs.ts'
+import { GantryError } from '../../../subjects/kit/errors.ts'
 import type { CatalogSpec } from '../../../subjects/metadata/kinds.ts'
-import type { Database, Partition, Table, TableSummary } from '../../../subjects/metadata/objects.ts'
-import type { StoreBounds } from '../../drivers/contract/bounds.ts'
+import type {
+  Database,
+  Partition,
+  Setting,
+  Table,
+  TableIndex,
+  TableSummary,
+} from '../../../subjects/metadata/objects.ts'
 import { checkCatalog } from './check.ts'
 import { type Catalog, partitionsAtOnce, type TableName } from './contract/catalog.ts'
-import { openCatalog } from './index.ts'
+import { type CatalogOpening, openCatalog } from './index.ts'
 import { matching } from './name-pattern.ts'
 import { valuesIn, valuesKey } from './partition-names.ts'
 
@@ -38,6 +45,12 @@ export interface CatalogQuestions {
     readonly asked: TableName & { readonly partition: string }
     readonly answer: { readonly partition: Partition | undefined }
   }
+  indexes: { readonly asked: TableName; readonly answer: { readonly indexes: readonly TableIndex[] } }
+  settings: {
+    /** One by its name, or those that matter to migrations. */
+    readonly asked: { readonly parameter: string | undefined; readonly like: string | undefined }
+    readonly answer: { readonly settings: readonly Setting[] }
+  }
 }
 
 export interface NamedPartition {
@@ -53,8 +66,8 @@ export type CatalogQuestion = {
 export type CatalogAnswer = CatalogQuestions[QuestionKind]['answer']
 
 /** Asks a catalog. Throws GantryError NOT_ACCEPTED for its options, StoreError. */
-export async function answer(question: CatalogQuestion, bounds?: StoreBounds): Promise<CatalogAnswer> {
-  const catalog = await openCatalog(question.spec, bounds)
+export async function answer(question: CatalogQuestion, opening?: CatalogOpening): Promise<CatalogAnswer> {
+  const catalog = await openCatalog(question.spec, opening)
   // Nothing ends the work from within: a thread whose answer nobody awaits is ended as a whole.
   const { signal } = new AbortController()
   try {
@@ -97,8 +110,34 @@ async function answerBy(
       const [partition] = await catalog.partitions(question, [question.partition], signal)
       return { partition }
     }
+    case 'indexes': {
+      const indexes = await catalog.indexes?.of(question, signal)
+      if (indexes === undefined) throw unsupported(catalog, 'indexes')
+      return { indexes }
+    }
+    case 'settings':
+      return { settings: await settingsOf(catalog, question, signal) }
   }
 }
+
+async function settingsOf(
+  catalog: Catalog,
+  { parameter, like }: CatalogQuestions['settings']['asked'],
+  signal: AbortSignal,
+): Promise<Setting[]> {
+  const { settings } = catalog
+  if (settings === undefined) throw unsupported(catalog, 'settings')
+  const isWanted = like === undefined ? () => true : matching(like)
+  const found: Setting[] = []
+  for (const name of (parameter === undefined ? settings.names : [parameter]).filter(isWanted)) {
+    const value = await settings.value(name, signal)
+    found.push({ name, ...(value !== undefined && { value }) })
+  }
+  return found
+}
+
+const unsupported = ({ place }: Catalog, what: string): GantryError =>
+  new GantryError('UNSUPPORTED', `${place} does not provide ${what}`)
 
 async function partitionsOf(
   catalog: Catalog,

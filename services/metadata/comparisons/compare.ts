@@ -12,7 +12,15 @@ import { type Asked, tablesAtOnce } from '../migrations/run.ts'
 import type { Scope } from '../migrations/scope.ts'
 import type { Gate } from '../migrations/reconcile/gates.ts'
 import type { Difference } from '../migrations/reconcile/differences.ts'
-import { keyOf, type Known, type ObjectId, type Outcome } from '../migrations/reconcile/objects.ts'
+import { maxSamples, type PartitionsPlanned } from '../migrations/reconcile/dry-writer.ts'
+import {
+  type Failure,
+  keyOf,
+  type Known,
+  type ObjectId,
+  type Outcome,
+} from '../migrations/reconcile/objects.ts'
+import { unlessOfAll } from '../catalogs/unless-of-all.ts'
 import type { TableWork } from '../migrations/reconcile/questions.ts'
 
 const csvColumns = ['kind', 'database', 'name', 'result', 'field', 'wanted', 'found', 'reason'] as const
@@ -45,8 +53,11 @@ export async function compareAll(
   { take }: Pick<Work, 'take'>,
 ): Promise<JobOutcome> {
   const isPlan = purpose === 'plan'
-  // A verification looks at what is there alone: what the migration knows may be wrong.
-  const knownOf = (id: ObjectId): Known => (isPlan ? book.knownOf(id) : {})
+  // A verification looks at what is there alone, as what the migration knows may be wrong; but for whose it is.
+  const knownOf = (id: ObjectId): Known => {
+    const { wanted, ...whose } = book.knownOf(id)
+    return { ...whose, ...(isPlan && wanted !== undefined && { wanted }) }
+  }
   const seen = new Set<string>()
   const tell = async (outcomes: readonly Outcome[]): Promise<void> => {
     for (const outcome of outcomes) if (outcome.result !== 'gone') seen.add(keyOf(outcome))
@@ -54,15 +65,16 @@ export async function compareAll(
   }
   const { databases } = await ask('databases', {})
   for (const database of databases.filter((name) => scope.hasDatabase(name))) {
-    const { outcomes } = await ask('bring-database', {
-      database,
-      known: knownOf({ kind: 'database', database }),
-    })
-    await tell(outcomes)
+    const found = await ask('bring-database', { database, known: knownOf({ kind: 'database', database }) })
     const functions = [...book.all()].filter((one) => one.kind === 'function' && one.database === database)
     const known = Object.fromEntries(functions.map((one) => [one.name ?? '', knownOf(one)]))
-    await tell((await ask('bring-functions', { database, known })).outcomes)
-    const { tables = [] } = await ask('tables', { database, side: 'source' })
+    const contents = await contentsOf(database, known, ask)
+    if ('failure' in contents) {
+      await tell([{ kind: 'database', database, result: 'failed', ...contents }])
+      continue
+    }
+    await tell([...found.outcomes, ...contents.functions])
+    const { tables, there } = contents
     const works = tables
       .filter(({ name }) => scope.hasTable(database, name))
       .map(({ name, type }): TableWork => {
@@ -71,14 +83,18 @@ export async function compareAll(
       })
     for (let at = 0; at < works.length; at += tablesAtOnce) {
       let left: readonly TableWork[] = works.slice(at, at + tablesAtOnce)
+      /** Of a table whose partitions are not all looked at yet, by the pieces of work before. */
+      let planned: PartitionsPlanned | undefined
       while (left.length > 0) {
         const asked = { database, tables: left, gates: isPlan ? gates : [], maxDrops: Infinity }
         const done = await ask('bring-tables', asked)
-        await tell(done.outcomes)
+        const [first, ...others] = done.outcomes
+        const outcomes = first === undefined ? [] : [withPlanned(first, planned), ...others]
         left = done.left
+        planned = left[0]?.after === undefined ? undefined : plannedOf(outcomes.pop())
+        await tell(outcomes)
       }
     }
-    const { tables: there = [] } = await ask('tables', { database, side: 'target' })
     await take(
       findingsOf(
         there
@@ -93,6 +109,52 @@ export async function compareAll(
     )
   }
   return { status: 'COMPLETE' }
+}
+
+interface Contents {
+  /** What became of the functions. */
+  readonly functions: readonly Outcome[]
+  /** At the source, and at the target. */
+  readonly tables: readonly Named[]
+  readonly there: readonly Named[]
+}
+
+interface Named {
+  readonly name: string
+  readonly type: string
+}
+
+/** What is in a database at both ends; why it alone cannot be read, where that is so. */
+async function contentsOf(
+  database: string,
+  known: Readonly<Record<string, Known>>,
+  ask: Asked,
+): Promise<Contents | { readonly failure: Failure }> {
+  try {
+    const { outcomes: functions } = await ask('bring-functions', { database, known })
+    const { tables = [] } = await ask('tables', { database, side: 'source' })
+    const { tables: there = [] } = await ask('tables', { database, side: 'target' })
+    return { functions, tables, there }
+  } catch (error) {
+    const { failure: failureClass, message } = unlessOfAll(error)
+    return { failure: { failureClass, message } }
+  }
+}
+
+const plannedOf = (outcome: Outcome | undefined): PartitionsPlanned | undefined =>
+  outcome !== undefined && 'planned' in outcome ? outcome.planned : undefined
+
+/** The outcome of the last piece of work on a table, with what the ones before have planned. */
+function withPlanned(outcome: Outcome, before: PartitionsPlanned | undefined): Outcome {
+  const its = plannedOf(outcome)
+  if (before === undefined || its === undefined) return outcome
+  const planned = {
+    toAdd: before.toAdd + its.toAdd,
+    toChange: before.toChange + its.toChange,
+    toDrop: before.toDrop + its.toDrop,
+    samples: [...before.samples, ...its.samples].slice(0, maxSamples),
+  }
+  return { ...outcome, planned } as Outcome
 }
 
 /** What is at the target only is dropped if the migration has brought it. */
@@ -114,6 +176,7 @@ function verdictOf(outcome: Outcome): Verdict | undefined {
     case 'gone':
     case 'kept':
     case 'dropped':
+    case 'to-be-noted':
       return undefined
     case 'failed':
     case 'held':
@@ -137,7 +200,9 @@ function verdictOf(outcome: Outcome): Verdict | undefined {
         toAdd + toChange + toDrop === 0
           ? undefined
           : `partitions: ${toAdd} to add, ${toChange} to change, ${toDrop} to drop, such as ${samples.join(', ')}`
-      const results = { same: 'SAME', created: 'TO_CREATE', changed: 'TO_CHANGE' } as const
+      // In what one differs that is the same, is not for the migration to change.
+      const same = (differences ?? []).length === 0 ? 'SAME' : 'CONFLICT'
+      const results = { same, created: 'TO_CREATE', changed: 'TO_CHANGE' } as const
       const reason = [partitionsText, note?.message].filter((text) => text !== undefined).join('; ')
       return {
         id,

@@ -1,6 +1,10 @@
 import type { Owners } from '../../../broker/rpc/owners.ts'
 import type { Handlers } from '../../../subjects/kit/contract.ts'
-import type { ComparisonReport, metadataComparisons } from '../../../subjects/metadata/comparisons.ts'
+import {
+  type ComparisonReport,
+  defaultPurpose,
+  type metadataComparisons,
+} from '../../../subjects/metadata/comparisons.ts'
 import { allReports } from '../../../subjects/migrations/model/verification-terms.ts'
 import { jobHandlers } from '../../jobs/job-handlers.ts'
 import type { ReportStore } from '../../jobs/reports.ts'
@@ -24,7 +28,7 @@ export function comparisonHandlers(
   const { findMigration } = dependencies
   const known = jobHandlers({ name: 'metadata-comparison', ...dependencies, view: publicComparison })
   return {
-    create: async ({ migrationName, purpose = 'verification' }, { caller }) => {
+    create: async ({ migrationName, purpose = defaultPurpose }, { caller }) => {
       const { internalId } = await findMigration(migrationName)
       return known.make(caller, {
         id: crypto.randomUUID(),

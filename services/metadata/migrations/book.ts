@@ -3,7 +3,15 @@ import { concurrently } from '../../../broker/common/concurrently.ts'
 import type { Collection } from '../../../broker/state/collection.ts'
 import { maxTextLength } from '../../../subjects/kit/schemas.ts'
 import { shortened } from '../../../subjects/kit/shortened.ts'
-import { type Failure, keyOf, type Known, type ObjectId, type Outcome } from './reconcile/objects.ts'
+import {
+  type Failure,
+  keyOf,
+  type Known,
+  type ObjectId,
+  type Outcome,
+  type Settled,
+} from './reconcile/objects.ts'
+import type { TableName } from '../catalogs/contract/catalog.ts'
 import { type Figures, noFigures, objectKey, type ObjectRecord } from './record.ts'
 
 /** Records that are written at once: the broker answers each in its turn. */
@@ -52,16 +60,52 @@ export class ObjectBook {
   }
 
   knownOf(id: ObjectId): Known {
-    const { wanted, is } = this.get(id) ?? {}
-    return wanted === undefined || is === undefined ? {} : { wanted, is }
+    return settledOf(this.get(id)) ?? {}
+  }
+
+  /** Stores that a table has another name at the target. */
+  async rename(before: TableName, { database, name = '' }: ObjectId): Promise<void> {
+    const record = this.get({ kind: 'table', ...before })
+    if (record === undefined) return
+    const { renamedFrom: _done, ...rest } = record
+    await this.#put({ ...rest, database, name })
+    await this.forget(record)
+  }
+
+  /** Stores that a table is called something else by now, and is at the target by the name that it had before. */
+  async renamedAgain(id: ObjectId, renamedFrom: TableName, sinceMs: number): Promise<void> {
+    const { kind, database, name = '' } = id
+    const message = 'it was renamed again or dropped at the source, which has not reported it yet'
+    await this.#put({
+      ...{
+        migration: this.#migration,
+        kind,
+        database,
+        name,
+        state: 'waiting',
+        message,
+        sinceMs,
+        renamedFrom,
+      },
+      time: new Date().toISOString(),
+    })
   }
 
   /** Stores what became of objects. */
-  async take(outcomes: readonly Outcome[], sinceMs: (id: ObjectId) => number): Promise<void> {
+  async take(
+    outcomes: readonly Outcome[],
+    sinceMs: (id: ObjectId) => number,
+    renamedFrom: (id: ObjectId) => TableName | undefined,
+  ): Promise<void> {
     await concurrently(outcomes, writesAtOnce, async (outcome) => {
-      if (outcome.result === 'gone' || outcome.result === 'kept') return
+      if (outcome.result === 'gone' || outcome.result === 'kept' || outcome.result === 'to-be-noted') return
       if (outcome.result === 'dropped') return this.forget(outcome)
-      await this.#put(recordOf(this.#migration, outcome, this.get(outcome), sinceMs(outcome)))
+      const record = recordOf(this.#migration, outcome, this.get(outcome), sinceMs(outcome))
+      // It may be renamed yet.
+      const before =
+        outcome.result === 'waiting' || outcome.result === 'failed' ? renamedFrom(outcome) : undefined
+      const isThere = before !== undefined && outcome.renamedFrom === undefined
+      await this.#put({ ...record, ...(isThere && { renamedFrom: before }) })
     })
   }
 
@@ -118,12 +162,14 @@ export async function eraseObjects(
 
 function recordOf(
   migration: string,
-  outcome: Exclude<Outcome, { result: 'gone' | 'kept' | 'dropped' }>,
+  outcome: Exclude<Outcome, { result: 'gone' | 'kept' | 'dropped' | 'to-be-noted' }>,
   before: ObjectRecord | undefined,
   sinceMs: number,
 ): ObjectRecord {
   const { kind, database, name } = outcome
-  const partitions = outcome.partitions ?? before?.partitions
+  // One that was made anew has those alone that are told of.
+  const isSameObject = before?.kind === kind && outcome.result !== 'created'
+  const partitions = outcome.partitions ?? (isSameObject ? before.partitions : undefined)
   const common = {
     migration,
     kind,
@@ -132,25 +178,42 @@ function recordOf(
     ...(partitions !== undefined && { partitions }),
     time: new Date().toISOString(),
   }
-  const kept = { ...(before?.wanted !== undefined && { wanted: before.wanted, is: before.is }) }
+  const kept = settledOf(before)
   switch (outcome.result) {
     case 'same':
     case 'created':
     case 'changed': {
-      const { settled, note } = outcome
+      const { settled, note, waiting } = outcome
+      // What waits is looked at again, and what is to be noted then is told after that.
+      if (waiting !== undefined) {
+        const message = note === undefined ? waiting : `${waiting}; also: ${note.message}`
+        return {
+          ...common,
+          ...settled,
+          state: 'waiting',
+          message: shortened(message, maxTextLength),
+          sinceMs,
+        }
+      }
       return note === undefined
         ? { ...common, ...settled, state: 'arrived' }
-        : { ...common, ...settled, state: 'failed', ...fitting(note) }
+        : { ...common, ...settled, state: 'failed', hasArrived: true, ...fitting(note) }
     }
     case 'failed':
       return { ...common, ...kept, state: 'failed', ...fitting(outcome.failure) }
     case 'held':
-      return { ...common, ...kept, ...outcome.settled, state: 'held', ...fitting(outcome.failure) }
+      return { ...common, ...(outcome.settled ?? kept), state: 'held', ...fitting(outcome.failure) }
     case 'conflict':
       return { ...common, ...kept, state: 'conflict', message: outcome.message }
     case 'waiting':
       return { ...common, ...kept, state: 'waiting', message: outcome.message, sinceMs }
   }
+}
+
+/** What was found when it was written last; undefined where it never was. */
+function settledOf({ wanted, is, isTheirs }: Partial<ObjectRecord> = {}): Settled | undefined {
+  if (wanted === undefined || is === undefined) return undefined
+  return { wanted, is, ...(isTheirs && { isTheirs }) }
 }
 
 /** What others say may be longer than what is stored of it. */

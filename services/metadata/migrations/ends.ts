@@ -2,7 +2,6 @@ import type { Sealer } from '../../../broker/identity/seal.ts'
 import { call } from '../../../broker/rpc/client.ts'
 import type { NatsConnection } from '../../../broker/rpc/connection.ts'
 import type { Collection } from '../../../broker/state/collection.ts'
-import { filesystemsInternal } from '../../../subjects/filesystems/internal.ts'
 import type { FilesystemSpec } from '../../../subjects/filesystems/kinds.ts'
 import { GantryError } from '../../../subjects/kit/errors.ts'
 import { maxPageLength } from '../../../subjects/kit/schemas.ts'
@@ -10,7 +9,7 @@ import type { CatalogSpec } from '../../../subjects/metadata/kinds.ts'
 import { migrations } from '../../../subjects/migrations/migrations.ts'
 import { pathMappings } from '../../../subjects/rules/path-mappings.ts'
 import { urisOf } from '../../drivers/index.ts'
-import { withFilesystem } from '../api/filesystem-of.ts'
+import { filesystemOf, withFilesystem } from '../api/filesystem-of.ts'
 import { type CatalogRecord, specOf } from '../api/record.ts'
 import type { MetadataMigrationRecord } from './record.ts'
 import type { Gate } from './reconcile/gates.ts'
@@ -30,7 +29,13 @@ export class Ends {
   }
 
   /** @throws GantryError NOT_FOUND for a catalog or filesystem that is gone */
-  async sidesOf({ source, target, onConflict }: MetadataMigrationRecord): Promise<WorkSides> {
+  async sidesOf({
+    source,
+    target,
+    onConflict,
+    statistics = 'all',
+    privileges = false,
+  }: MetadataMigrationRecord): Promise<WorkSides> {
     const [from, to] = await Promise.all([this.#catalog(source), this.#catalog(target)])
     const [sourceRoots, targetRoots] = await Promise.all([this.#rootsOf(from), this.#rootsOf(to)])
     const locations: LocationRules = {
@@ -39,7 +44,15 @@ export class Ends {
       mappings: await this.#mappings(from, to),
     }
     const [fromSpec, toSpec] = await Promise.all([this.#specOf(from), this.#specOf(to)])
-    return { source: fromSpec, target: toSpec, locations, onConflict }
+    const ofWhich = onConflict === 'overwrite' ? 'all' : 'own'
+    return {
+      source: fromSpec,
+      target: toSpec,
+      locations,
+      onConflict,
+      statistics,
+      privileges: privileges ? ofWhich : 'none',
+    }
   }
 
   /** Migrations of files between the filesystems of both catalogs; none where they are not known. */
@@ -59,16 +72,19 @@ export class Ends {
       ({ migrationId }) => migrationId,
       (its) => {
         if (its.source !== sourceId || its.target !== targetId) return
-        const { migrationId, path, state, scannerSummary, changeLagSeconds = 0 } = its
+        const { migrationId, path, state, scannerSummary, changeLagSeconds = 0, changesToldUntil } = its
         const { baseScanCompletionTime } = scannerSummary.progressSummary
         // Of one that is stopped or broken off, the lag is the time for which nobody has followed.
         const isLive = !its.scanOnlyMigration && !its.recurringMigration
-        const arrivedUntilMs = isLive ? askedMs - changeLagSeconds * 1_000 : Infinity
+        // What nobody has told of yet is in no lag.
+        const toldUntilMs = changesToldUntil === undefined ? Infinity : Date.parse(changesToldUntil)
+        const arrivedUntilMs = isLive ? Math.min(askedMs - changeLagSeconds * 1_000, toldUntilMs) : Infinity
         gates.push({
           migrationId,
           path,
           state,
           ...(baseScanCompletionTime !== undefined && { arrivedUntilMs }),
+          ...(isLive && changesToldUntil !== undefined && { toldUntilMs }),
         })
       },
     )
@@ -93,7 +109,7 @@ export class Ends {
     const { fileSystemId, defaultFsOverride } = options
     if (typeof defaultFsOverride === 'string') return [defaultFsOverride]
     if (typeof fileSystemId !== 'string') return []
-    const { kind, options: its } = await call(this.#connection, filesystemsInternal.resolve, { fileSystemId })
+    const { kind, options: its } = await filesystemOf(this.#connection, fileSystemId)
     // They were checked when the filesystem was made.
     return urisOf({ kind, options: its } as FilesystemSpec)
   }

@@ -13,8 +13,16 @@ import { keyOf, type ObjectId } from './reconcile/objects.ts'
 
 const { migrationName, internalId, source, target, ruleNames, once, onConflict, maxDrops, maxDropPercent } =
   Model.properties
-const { phase, changeDetection, changeDetectionReason, lagSeconds, lagEvents, comparisonPeriodSeconds } =
-  Model.properties
+const {
+  phase,
+  changeDetection,
+  changeDetectionReason,
+  lagSeconds,
+  lagEvents,
+  comparisonPeriodSeconds,
+  statistics,
+  privileges,
+} = Model.properties
 
 /** What objects of a migration are in, and how many. */
 export const Figures = strict({
@@ -54,6 +62,8 @@ export const MetadataMigrationRecord = strict({
   onConflict,
   maxDrops,
   maxDropPercent,
+  statistics,
+  privileges,
   comparisonPeriodSeconds,
   state: Type.Enum(metadataStates),
   /** Of one that the platform itself made, nobody. */
@@ -124,9 +134,17 @@ export const ObjectRecord = strict({
   state: Type.Enum(objectStates),
   wanted: Type.Optional(Type.String({ maxLength: 64 })),
   is: Type.Optional(Type.String({ maxLength: 64 })),
+  /** Whether another program made it. */
+  isTheirs: Type.Optional(Type.Literal(true)),
   partitions: Type.Optional(Count('Partitions')),
   failureClass: Type.Optional(Type.Enum(failureClassNames)),
   message: Type.Optional(Text('Why it has not arrived')),
+  /** Whether it has arrived itself, and only what belongs to it has failed. */
+  hasArrived: Type.Optional(Type.Boolean()),
+  /** What it was called before at the source: it is at the target by that name until its files are there. */
+  renamedFrom: Type.Optional(
+    strict({ database: Type.String({ maxLength: 1_000 }), name: Type.String({ maxLength: 1_000 }) }),
+  ),
   /** Since when it has been wanted while its files were not there. */
   sinceMs: Type.Optional(EpochMillis('Milliseconds since 1970')),
   time: Timestamp('When that was found out'),

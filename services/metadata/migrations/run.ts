@@ -1,4 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises'
+import { isDeepStrictEqual } from 'node:util'
 import type { Log } from '../../../broker/common/log.ts'
 import { concurrently } from '../../../broker/common/concurrently.ts'
 import { pauseAfter } from '../../../broker/common/retry.ts'
@@ -16,7 +17,8 @@ import {
 } from '../../../subjects/metadata/migrations.ts'
 import { declarationOf } from '../../../broker/tasks/task-list.ts'
 import { StoreError } from '../../drivers/contract/store-error.ts'
-import type { CatalogChange } from '../catalogs/contract/catalog.ts'
+import type { CatalogChange, TableName } from '../catalogs/contract/catalog.ts'
+import { unlessOfAll } from '../catalogs/unless-of-all.ts'
 import { ObjectBook } from './book.ts'
 import type { Ends } from './ends.ts'
 import {
@@ -35,14 +37,23 @@ import type { MetadataWork, TableWork, WorkKind, WorkSides } from './reconcile/q
 export const tablesAtOnce = 100
 /** Threads that work for one migration at once, each with a connection of its own to both catalogs. */
 const threadsOfMigration = 4
-/** What failed for a reason that may pass is tried again after this. */
-const retryMs = 60_000
+/** What failed for a reason that may pass is tried again after the first, doubled each time that something fails again, up to the longest. */
+const firstRetryMs = 1_000
+const longestRetryMs = 60_000
 const hourMs = 3_600_000
+/**
+ * A catalog may still do for so long what it was asked for by somebody who has gone: a metastore tries again for 20 s by
+ * itself, and waits a minute for a lock of its database.
+ */
+const usualLateMs = 60_000
 /** What has failed again and again in a way that does not pass is for somebody to see to. */
 const maxAttempts = 5
 
 /** Errors that do not pass by themselves, as of a catalog that is gone. */
 const unrecoverable: readonly ErrorCode[] = ['INVALID_INPUT', 'NOT_ACCEPTED', 'NOT_FOUND', 'UNSUPPORTED']
+
+/** Whether the source has a database; `failed` where it does and the target has none of that name. */
+type Found = 'there' | 'gone' | 'failed'
 
 /** Asks a thread about both catalogs of a migration. */
 export type Asked = <K extends WorkKind>(
@@ -64,6 +75,8 @@ export interface RunDependencies {
     asker: { readonly owner: string; readonly signal: AbortSignal },
   ) => Promise<MetadataWork[K]['answer']>
   readonly log: Log
+  /** Instead of `usualLateMs`. */
+  readonly lateMs?: number
 }
 
 /** What a migration does from its start until it is paused, stopped or done. */
@@ -74,12 +87,23 @@ export class Run {
   readonly #closing = new AbortController()
   #book!: ObjectBook
   /** Objects that a process which ended had in its hands. */
-  #inHand = new Set<string>()
-  /** Those that this run has in its hands. */
+  readonly #inHand = new Set<string>()
+  /**
+   * Those of which nothing was heard, with when they are looked at once more (`performance.now`): it may be done only by then.
+   * Not stored: after a restart they would count as our own work, however much later that is.
+   */
+  readonly #late = new Map<string, number>()
+  /** Those that this run is about to write. */
   readonly #handed = new Set<string>()
+  /** What is stored of both. */
+  #noted: readonly string[] = []
+  /** Names of before of tables that may not be at the target by those that they have now, by these as keys; the last ones first. */
+  readonly #renames = new Map<string, readonly TableName[]>()
   #owner = ''
   #progress: Omit<ProgressRecord, 'figures'> = {}
   #toldProgress = ''
+  /** Failed objects are left alone for so long after `#retriedMs`. */
+  #retryMs = firstRetryMs
   #retriedMs = performance.now()
 
   constructor(dependencies: RunDependencies, { migrationName, internalId }: MetadataMigrationRecord) {
@@ -91,8 +115,9 @@ export class Run {
   /** Works until it is ended, or there is nothing left to do, and leaves its figures as they are then. Never rejects. */
   async work(): Promise<void> {
     await this.#untilEnded()
-    await this.#tell(this.#progress).catch((err: unknown) =>
-      this.#dependencies.log.warn({ err, migration: this.#name }, 'The last figures cannot be stored.'),
+    // What has been done is not taken for half done later, whoever has changed it since.
+    await Promise.all([this.#tell(this.#progress), this.#note()]).catch((err: unknown) =>
+      this.#dependencies.log.warn({ err, migration: this.#name }, 'The last statistics could not be stored.'),
     )
   }
 
@@ -107,11 +132,8 @@ export class Run {
       } catch (error) {
         if (signal.aborted) return
         // What became of these is not known: it may be done.
-        for (const key of this.#handed) this.#inHand.add(key)
-        log.warn(
-          { err: error, migration: this.#name },
-          'A migration of metadata does not get on; it tries again.',
-        )
+        this.#takeInHand(this.#handed)
+        log.warn({ err: error, migration: this.#name }, 'A metadata migration makes no progress; retrying.')
         if (await this.#failed(error, attempt)) return
         await this.#tell({ ...this.#progress, reason: textOf(error) }).catch(() => undefined)
         await pauseAfter(attempt++, signal)
@@ -132,14 +154,19 @@ export class Run {
     this.#owner = record.owner ?? ''
     if (this.#book === undefined) {
       this.#book = await ObjectBook.open(objects, this.#internalId)
-      this.#inHand = new Set(record.inHand)
+      this.#takeInHand(record.inHand)
+      this.#noted = record.inHand
+      for (const { renamedFrom, ...id } of this.#book.all())
+        if (renamedFrom !== undefined) this.#renames.set(keyOf({ ...idOf(id), kind: 'table' }), [renamedFrom])
     }
     const scope = await scopeOf(this.#dependencies.rules, record)
     const sides = await ends.sidesOf(record)
+    let goesOn = true
     if (record.done < record.wanted) await this.#compare(record, scope, sides)
-    else if (record.once) return this.#retryOrEnd(record, scope, sides)
+    else if (record.once) goesOn = await this.#retryOrEnd(record, scope, sides)
     else await this.#follow(record, scope, sides)
-    return true
+    await this.#note()
+    return goesOn
   }
 
   /** Brings everything that the rules match, and drops what is gone at the source. */
@@ -153,16 +180,9 @@ export class Run {
     const views: [string, TableWork[]][] = []
     const { databases } = await this.#ask('databases', sides, {})
     for (const database of databases.filter((name) => scope.hasDatabase(name))) {
-      const found = await this.#bringDatabase(sides, database, seen)
-      if (found === 'failed') unknown.add(database)
-      if (found !== 'there') continue
-      await this.#bringFunctions(sides, database, seen)
-      const { tables = [] } = await this.#ask('tables', sides, { database, side: 'source' })
-      const wanted = tables.filter(({ name }) => scope.hasTable(database, name))
-      const isView = ({ type }: { readonly type: string }) => type.includes('VIEW')
-      const worksOf = (some: typeof wanted) => some.map(({ name }) => this.#tableWork(database, name))
-      await this.#bringTables(record, sides, database, worksOf(wanted.filter((one) => !isView(one))), seen)
-      views.push([database, worksOf(wanted.filter(isView))])
+      const { found, views: its } = await this.#bringContents(record, scope, sides, database, seen)
+      if (found === 'failed' || this.#isUnread(database)) unknown.add(database)
+      views.push([database, its])
     }
     for (const [database, works] of views) await this.#bringTables(record, sides, database, works, seen)
     const gone = [...this.#book.all()].filter((its) => !seen.has(keyOf(its)) && !unknown.has(its.database))
@@ -180,7 +200,6 @@ export class Run {
           ...rest,
           done: record.wanted,
           compared: new Date().toISOString(),
-          inHand: [...this.#inHand],
           ...(position !== undefined && { position }),
         }
       },
@@ -191,53 +210,140 @@ export class Run {
     await this.#tell(record.once ? this.#progress : { phase: 'following', ...detectionBy(position) })
   }
 
-  async #bringDatabase(
+  /**
+   * Brings a database with its functions and tables.
+   * @returns its views, which are for when all tables that they read are there
+   */
+  async #bringContents(
+    record: MetadataMigrationRecord,
+    scope: Scope,
     sides: WorkSides,
     database: string,
     seen: Set<string>,
-  ): Promise<'there' | 'gone' | 'failed'> {
+  ): Promise<{ found: Found; views: TableWork[] }> {
+    const found = await this.#bringDatabase(sides, database, seen)
+    if (found !== 'there') return { found, views: [] }
+    await this.#bringFunctions(sides, database, seen)
+    const { tables = [] } =
+      (await this.#reading(database, seen, this.#ask('tables', sides, { database, side: 'source' }))) ?? {}
+    const wanted = tables.filter(({ name }) => scope.hasTable(database, name))
+    const isView = ({ type }: { readonly type: string }) => type.includes('VIEW')
+    const worksOf = (some: typeof wanted) => some.map(({ name }) => this.#tableWork(database, name))
+    await this.#bringTables(record, sides, database, worksOf(wanted.filter((one) => !isView(one))), seen)
+    return { found, views: worksOf(wanted.filter(isView)) }
+  }
+
+  async #bringDatabase(sides: WorkSides, database: string, seen: Set<string>): Promise<Found> {
     const id = { kind: 'database', database } as const
-    const known = this.#knownOf(id)
-    await this.#take([id])
-    const { outcomes } = await this.#ask('bring-database', sides, { database, known })
-    await this.#taken(outcomes, seen)
-    const [outcome] = outcomes
-    return outcome?.result === 'gone' || outcome?.result === 'failed' ? outcome.result : 'there'
+    const [outcome] = await this.#write([id], seen, () =>
+      this.#ask('bring-database', sides, { database, known: this.#knownOf(id) }),
+    )
+    if (outcome?.result === 'gone') return 'gone'
+    // One that is there already, and only cannot be changed, keeps nothing from its tables.
+    return outcome?.result === 'failed' && this.#book.get(id)?.is === undefined ? 'failed' : 'there'
   }
 
   async #bringFunctions(sides: WorkSides, database: string, seen: Set<string>): Promise<void> {
-    const known = Object.fromEntries(
-      [...this.#book.all()]
-        .filter((one) => one.kind === 'function' && one.database === database)
-        .map((one) => [one.name ?? '', this.#knownOf(one)]),
-    )
-    const { outcomes } = await this.#ask('bring-functions', sides, { database, known })
-    await this.#taken(outcomes, seen)
+    const isIts = (one: ObjectId) => one.kind === 'function' && one.database === database
+    const unbooked = () => [...this.#handed, ...this.#inHand].map(objectOf)
+    const bringing = this.#write([], seen, () => {
+      const its = [...this.#book.all(), ...unbooked()].filter(isIts)
+      const known = Object.fromEntries(its.map((one) => [one.name ?? '', this.#knownOf(one)]))
+      return this.#ask('bring-functions', sides, { database, known })
+    })
+    await this.#reading(database, seen, bringing)
+  }
+
+  /** What was asked of a database; undefined where it alone cannot be read, which is then its failure. */
+  async #reading<T>(database: string, seen: Set<string>, asked: Promise<T>): Promise<T | undefined> {
+    try {
+      return await asked
+    } catch (error) {
+      const { failure: failureClass, message } = unlessOfAll(error)
+      const failure = { failureClass, message }
+      await this.#taken([{ kind: 'database', database, result: 'failed', failure }], seen)
+      return undefined
+    }
+  }
+
+  /** Whether it is not known what is in a database, be it at the target or not: nothing of it is dropped then. */
+  #isUnread(database: string): boolean {
+    const record = this.#book.get({ kind: 'database', database })
+    return record?.state === 'failed' && record.hasArrived !== true
   }
 
   #tableWork(database: string, name: string): TableWork {
     const record = this.#recordOf(database, name)
+    const before = this.#nameBefore(keyOf({ kind: 'table', database, name }))
+    const its = before && this.#recordOf(before.database, before.name)
+    const renamedFrom = before && its && { ...before, known: this.#knownOf(its) }
     return {
       name,
       known: this.#knownOf(record ?? { kind: 'table', database, name }),
       sinceMs: record?.sinceMs ?? Date.now(),
+      ...(renamedFrom !== undefined && { renamedFrom }),
     }
   }
 
-  #knownOf(id: ObjectId): Known {
-    return { ...this.#book.knownOf(id), ...(this.#isInHand(id) && { inHand: true }) }
+  /** The name by which a table has arrived, of those that it had before. */
+  #nameBefore(key: string): TableName | undefined {
+    return this.#renames
+      .get(key)
+      ?.find(({ database, name }) => this.#recordOf(database, name)?.is !== undefined)
   }
 
-  /** Of a table, it is not known before it has been read whether it is a view. */
-  #isInHand({ kind, ...id }: ObjectId): boolean {
-    const kinds = kind === 'table' || kind === 'view' ? (['table', 'view'] as const) : [kind]
-    return kinds.some((one) => this.#inHand.has(keyOf({ kind: one, ...id })))
+  /** Notes which tables have got other names. It may be told of what has been looked at already. */
+  #noteRenames(changes: readonly CatalogChange[]): void {
+    for (const { database, table: name, renamedFrom } of changes) {
+      if (name === undefined || renamedFrom === undefined) continue
+      const key = keyOf({ kind: 'table', database, name })
+      const before = keyOf({ kind: 'table', ...renamedFrom })
+      const names = [renamedFrom, ...(this.#renames.get(before) ?? [])]
+      this.#renames.set(
+        key,
+        names.filter((one) => keyOf({ kind: 'table', ...one }) !== key),
+      )
+      this.#renames.delete(before)
+    }
+  }
+
+  /**
+   * Tables that are at the target by names that they have no more at the source, and are to be renamed: their keys.
+   * @param gone by their keys: those that are to be renamed no more
+   */
+  #toBeRenamed(gone: ReadonlyMap<string, unknown>): ReadonlySet<string> {
+    const keys = new Set<string>()
+    for (const key of this.#renames.keys()) {
+      if (gone.has(key)) continue
+      const [before, { database, name = '' }] = [this.#nameBefore(key), objectOf(key)]
+      if (before !== undefined && this.#recordOf(database, name)?.renamedFrom !== undefined)
+        keys.add(keyOf({ kind: 'table', ...before }))
+    }
+    return keys
+  }
+
+  #knownOf(id: ObjectId): Known {
+    return {
+      ...this.#book.knownOf(id),
+      ...(this.#isInHand(id) && { inHand: true }),
+      ...(this.#handed.has(keyOf(id)) && { isNoted: true }),
+    }
+  }
+
+  #takeInHand(keys: Iterable<string>): void {
+    const { lateMs = usualLateMs } = this.#dependencies
+    for (const key of keys) {
+      this.#inHand.add(key)
+      this.#late.set(key, performance.now() + lateMs)
+    }
+  }
+
+  #isInHand(id: ObjectId): boolean {
+    return this.#inHand.has(keyOf(id))
   }
 
   #recordOf(database: string, name: string): ObjectRecord | undefined {
-    return (
-      this.#book.get({ kind: 'table', database, name }) ?? this.#book.get({ kind: 'view', database, name })
-    )
+    return this.#book.get({ kind: 'table', database, name })
   }
 
   async #bringTables(
@@ -252,13 +358,13 @@ export class Run {
     )
     await concurrently(chunks, threadsOfMigration, async (chunk) => {
       for (let tables: readonly TableWork[] = chunk; tables.length > 0;) {
-        await this.#take(tables.map(({ name }) => ({ kind: 'table', database, name })))
         const gates = await this.#dependencies.ends.gatesOf({ ...record, maxDrops })
         const asked = { database, tables, gates, maxDrops: approvedDrops > 0 ? Infinity : maxDrops }
         const { outcomes, left } = await this.#ask('bring-tables', sides, asked)
-        await this.#taken(outcomes, seen)
+        const toWrite = new Set((await this.#taken(outcomes, seen)).map(({ name }) => name))
         await this.#tell(this.#progress)
-        tables = left
+        const again = tables.filter(({ name }) => toWrite.has(name))
+        tables = [...again.map((work) => ({ ...work, known: { ...work.known, isNoted: true } })), ...left]
       }
     })
   }
@@ -269,10 +375,16 @@ export class Run {
    */
   async #drop(
     sides: WorkSides,
-    gone: readonly ObjectRecord[],
+    met: readonly ObjectRecord[],
     allowed: number,
     { maxDrops, maxDropPercent, approvedDrops = 0 }: MetadataMigrationRecord,
   ): Promise<number> {
+    // Those that were renamed meanwhile are in the book by another name.
+    const different = new Map(met.map((one) => [keyOf(one), one]))
+    const toBeRenamed = this.#toBeRenamed(different)
+    const gone = [...different.values()].filter(
+      (one) => this.#book.get(one) !== undefined && !toBeRenamed.has(keyOf(one)),
+    )
     // What never arrived is only forgotten.
     const isThere = (one: ObjectRecord) => one.is !== undefined || this.#isInHand(one)
     const [there, never] = [gone.filter(isThere), gone.filter((one) => !isThere(one))]
@@ -282,19 +394,13 @@ export class Run {
       const limit = isWholesale
         ? `more than maxDropPercent (${maxDropPercent}) of all`
         : `more than maxDrops (${maxDrops})`
-      const message = `it is gone at the source, with others: ${there.length} drops are ${limit}, and wait for approval`
+      const message = `it was dropped at the source; ${there.length} drops are ${limit} and wait for approval`
       for (const one of there) await this.#book.hold(one, { failureClass: 'changed', message })
       return 0
     }
     const order = ['view', 'table', 'function', 'database'] as const
-    const objects = there
-      .toSorted((one, other) => order.indexOf(one.kind) - order.indexOf(other.kind))
-      .map((one) => ({ id: idOf(one), known: this.#knownOf(one) }))
-    for (let at = 0; at < objects.length; at += tablesAtOnce) {
-      const some = objects.slice(at, at + tablesAtOnce)
-      await this.#take(some.map(({ id }) => id))
-      await this.#taken((await this.#ask('drop', sides, { objects: some })).outcomes, new Set())
-    }
+    const ids = there.toSorted((one, other) => order.indexOf(one.kind) - order.indexOf(other.kind)).map(idOf)
+    await this.#dropObjects(sides, ids)
     return there.length
   }
 
@@ -305,18 +411,17 @@ export class Run {
   async #dropUnknown(sides: WorkSides, scope: Scope): Promise<void> {
     const ids = [...this.#inHand].map(objectOf)
     for (const id of ids) if (!scope.has(id)) this.#inHand.delete(keyOf(id))
-    const objects = ids
-      .filter((id) => scope.has(id))
-      .filter((id) =>
-        id.kind === 'table'
-          ? this.#recordOf(id.database, id.name ?? '') === undefined
-          : this.#book.get(id) === undefined,
+    await this.#dropObjects(
+      sides,
+      ids.filter((id) => scope.has(id) && this.#book.get(id) === undefined),
+    )
+  }
+
+  async #dropObjects(sides: WorkSides, ids: readonly ObjectId[]): Promise<void> {
+    for (let at = 0; at < ids.length; at += tablesAtOnce)
+      await this.#write(ids.slice(at, at + tablesAtOnce), new Set(), (some) =>
+        this.#ask('drop', sides, { objects: some.map((id) => ({ id, known: this.#knownOf(id) })) }),
       )
-      .map((id) => ({ id, known: { inHand: true } }))
-    for (let at = 0; at < objects.length; at += tablesAtOnce) {
-      const some = objects.slice(at, at + tablesAtOnce)
-      await this.#taken((await this.#ask('drop', sides, { objects: some })).outcomes, new Set())
-    }
   }
 
   /** Looks at what the source tells of; what it does not tell of is compared from time to time. */
@@ -338,7 +443,7 @@ export class Run {
     if (answer.isGap) {
       this.#dependencies.log.warn(
         { migration: this.#name },
-        'The source does not know any more all that has changed since it was asked last; everything is compared.',
+        'The source no longer has all changes since the last request; everything is compared.',
       )
       return this.#compareAgain()
     }
@@ -348,7 +453,7 @@ export class Run {
     if (answer.position !== position)
       await this.#dependencies.records.update(this.#name, (current) =>
         current.internalId === this.#internalId && current.done === record.done
-          ? { ...current, position: answer.position, inHand: [...this.#inHand] }
+          ? { ...current, position: answer.position }
           : undefined,
       )
     const lastMs = changes.at(-1)?.atMs ?? Date.now()
@@ -370,30 +475,75 @@ export class Run {
     changes: readonly CatalogChange[],
   ): Promise<void> {
     const gone: ObjectRecord[] = []
+    this.#noteRenames(changes)
     for (const [database, its] of Map.groupBy(changes, (change) => change.database)) {
       if (!scope.hasDatabase(database)) continue
       const seen = new Set<string>()
       const before = [...this.#ofDatabase(database)]
-      const isKnown = before.some(({ kind }) => kind === 'database')
+      // One that is there, and could not be read, stays failed until all of it is looked at again.
+      const isKnown = before.some(({ kind, is }) => kind === 'database' && is !== undefined)
       const isAbout = its.some(({ table, functions }) => table === undefined && functions !== true)
+      if (isAbout && this.#isUnread(database)) {
+        gone.push(...(await this.#bringAll(record, scope, sides, database)))
+        continue
+      }
       const found = isKnown && !isAbout ? 'there' : await this.#bringDatabase(sides, database, seen)
-      if (found === 'gone') gone.push(...before)
+      // What is gone and not told to be is told of later: it may have got another name.
+      if (found === 'gone' && its.some(({ table, isGone }) => table === undefined && isGone))
+        gone.push(...before)
       if (found !== 'there') continue
       const works = tablesIn(its)
         .filter(({ name }) => scope.hasTable(database, name))
         .map(({ name, partitions }) => ({
           ...this.#tableWork(database, name),
-          ...(partitions !== undefined && { partitions }),
+          // Of one that has not arrived, others are missing too.
+          ...(this.#recordOf(database, name)?.state === 'arrived' &&
+            partitions !== undefined && { partitions }),
         }))
-      const names = new Set(works.map(({ name }) => name))
       await this.#bringTables(record, sides, database, works, seen)
       const isFunctions = its.some(({ functions }) => functions)
       if (isFunctions) await this.#bringFunctions(sides, database, seen)
-      const isLooked = ({ kind, name = '' }: ObjectRecord) =>
+      const names = new Set(its.flatMap(({ table = '', isGone }) => (isGone ? [table] : [])))
+      const isTold = ({ kind, name = '' }: ObjectRecord) =>
         kind === 'function' ? isFunctions : kind !== 'database' && names.has(name)
-      gone.push(...before.filter((one) => isLooked(one) && !seen.has(keyOf(one))))
+      if (this.#isUnread(database)) continue
+      const toldGone = this.#ofDatabase(database).filter(
+        (one) => scope.has(one) && isTold(one) && !seen.has(keyOf(one)),
+      )
+      gone.push(...toldGone, ...this.#namedBefore(toldGone), ...this.#notRenamed(works))
     }
     await this.#dropTold(record, sides, gone)
+  }
+
+  /**
+   * Brings a database that has failed, with all that is in it.
+   * @returns what is gone: while it failed, nobody could tell
+   */
+  async #bringAll(
+    record: MetadataMigrationRecord,
+    scope: Scope,
+    sides: WorkSides,
+    database: string,
+  ): Promise<ObjectRecord[]> {
+    const seen = new Set<string>()
+    const { found, views } = await this.#bringContents(record, scope, sides, database, seen)
+    await this.#bringTables(record, sides, database, views, seen)
+    if (found !== 'gone' && this.#isUnread(database)) return []
+    return this.#ofDatabase(database).filter((one) => scope.has(one) && !seen.has(keyOf(one)))
+  }
+
+  /** Names of before of what was not renamed after all, as the target knows no renames, or has something by the new name. */
+  #notRenamed(works: readonly TableWork[]): ObjectRecord[] {
+    return works.flatMap(({ renamedFrom }) =>
+      renamedFrom === undefined ? [] : (this.#recordOf(renamedFrom.database, renamedFrom.name) ?? []),
+    )
+  }
+
+  /** Tables that are at the target by the names that some had before. */
+  #namedBefore(tables: readonly ObjectRecord[]): ObjectRecord[] {
+    return tables.flatMap(({ renamedFrom }) =>
+      renamedFrom === undefined ? [] : (this.#recordOf(renamedFrom.database, renamedFrom.name) ?? []),
+    )
   }
 
   /** Drops what was met to be gone, as far as the hour allows. */
@@ -408,6 +558,7 @@ export class Run {
     const recent = drops !== undefined && now - Date.parse(drops.since) < hourMs ? drops : undefined
     const before = recent?.count ?? 0
     const count = await this.#drop(sides, gone, Math.max(0, maxDrops - before), record)
+    if (count === 0) return
     const since = recent?.since ?? new Date(now).toISOString()
     await this.#dependencies.records.update(this.#name, (current) =>
       current.internalId === this.#internalId
@@ -420,31 +571,55 @@ export class Run {
     return [...this.#book.all()].filter((one) => one.database === database)
   }
 
-  /** Tries again what waits for its files, and from time to time what failed for a reason that may pass. */
+  /**
+   * Tries again what waits for its files, from time to time what failed for a reason that may pass, and once more what
+   * somebody may have done late.
+   */
   async #retry(record: MetadataMigrationRecord, scope: Scope, sides: WorkSides): Promise<void> {
-    const isDue = performance.now() - this.#retriedMs >= retryMs
-    const isAgain = ({ state, failureClass, kind }: ObjectRecord) =>
-      (kind === 'table' || kind === 'view') &&
-      (state === 'waiting' ||
-        (isDue &&
-          state === 'failed' &&
-          (failureClass === undefined || failureClasses[failureClass].retryable)))
-    if (isDue) this.#retriedMs = performance.now()
-    const again = [...this.#book.all()].filter((one) => isAgain(one) && scope.has(one))
+    const isDue = performance.now() - this.#retriedMs >= this.#retryMs
+    const nowMs = performance.now()
+    const late = new Set([...this.#late].flatMap(([key, atMs]) => (atMs <= nowMs ? [key] : [])))
+    // What is in the book is told from what others have made of it since, and shown as a conflict where it differs.
+    for (const key of late) if (this.#book.get(objectOf(key)) === undefined) this.#inHand.add(key)
+    const again = [...this.#book.all()].filter(
+      (one) => (one.state === 'waiting' || (isDue && mayPass(one)) || late.has(keyOf(one))) && scope.has(one),
+    )
     const gone: ObjectRecord[] = []
+    /** Of what is gone the source tells, in its turn. */
+    const isTold = record.position !== undefined
     for (const [database, its] of Map.groupBy(again, (one) => one.database)) {
-      const works = its.map(({ name = '' }) => this.#tableWork(database, name))
+      const [tables, others] = [its.filter(isTable), its.filter((one) => !isTable(one))]
       const seen = new Set<string>()
+      if (others.some(({ kind }) => kind === 'database')) {
+        gone.push(...(await this.#bringAll(record, scope, sides, database)))
+        continue
+      }
+      if (others.length > 0) await this.#bringFunctions(sides, database, seen)
+      const works = tables.map(({ name = '' }) => this.#tableWork(database, name))
       await this.#bringTables(record, sides, database, works, seen)
-      gone.push(...its.filter((one) => !seen.has(keyOf(one))))
+      if (this.#isUnread(database)) continue
+      if (!isTold) gone.push(...its.filter((one) => !seen.has(keyOf(one))))
+      gone.push(...this.#notRenamed(works))
     }
     await this.#dropTold(record, sides, gone)
+    // Those of a source that tells of its changes are dropped after these.
+    if (!isTold && late.size > 0) await this.#dropUnknown(sides, scope)
+    for (const key of late) this.#late.delete(key)
+    if (!isDue) return
+    this.#retriedMs = performance.now()
+    const isFailing = again.some((one) => mayPass(this.#book.get(one) ?? one))
+    this.#retryMs = isFailing ? Math.min(2 * this.#retryMs, longestRetryMs) : firstRetryMs
   }
 
-  /** One for once is over when nothing waits for its files any more. */
+  /**
+   * One for once is over when nothing waits for its files any more, what failed was tried again for a minute, and nobody does
+   * anything late.
+   */
   async #retryOrEnd(record: MetadataMigrationRecord, scope: Scope, sides: WorkSides): Promise<boolean> {
     await this.#retry(record, scope, sides)
-    if (this.#book.figures.waiting > 0) return true
+    const isRetried =
+      this.#retryMs < longestRetryMs && [...this.#book.all()].some((one) => mayPass(one) && scope.has(one))
+    if (this.#book.figures.waiting > 0 || isRetried || this.#late.size > 0) return true
     await happened(this.#dependencies.records, this.#name, 'completed', (current) =>
       current.internalId === this.#internalId
         ? { ...current, completed: new Date().toISOString() }
@@ -461,32 +636,63 @@ export class Run {
     )
   }
 
-  /** Stores which objects are being written, before they are. */
-  async #take(ids: readonly ObjectId[]): Promise<void> {
-    for (const id of ids) this.#handed.add(keyOf(id))
-    // With those of a process that ended: nobody has looked at them yet.
-    const inHand = [...new Set([...this.#handed, ...this.#inHand])]
-    await this.#dependencies.records.update(this.#name, (current) =>
-      current.internalId === this.#internalId ? { ...current, inHand } : undefined,
-    )
+  /**
+   * Has objects looked at, and asks once more for those that are to be written, once that is stored.
+   * @param ids that are asked for, where they are known
+   * @returns what the last answer says
+   */
+  async #write(
+    ids: readonly ObjectId[],
+    seen: Set<string>,
+    ask: (ids: readonly ObjectId[]) => Promise<{ readonly outcomes: readonly Outcome[] }>,
+  ): Promise<readonly Outcome[]> {
+    for (let asked = ids; ;) {
+      const { outcomes } = await ask(asked)
+      asked = await this.#taken(outcomes, seen)
+      if (asked.length === 0) return outcomes
+    }
   }
 
-  /** Stores what became of objects. */
-  async #taken(outcomes: readonly Outcome[], seen: Set<string>): Promise<void> {
+  /** Stores which objects are being written, where something else is stored. */
+  async #note(): Promise<void> {
+    // With those of a process that ended: nobody has looked at them yet.
+    const inHand = () => [...new Set([...this.#handed, ...this.#inHand])]
+    if (isDeepStrictEqual(new Set(this.#noted), new Set(inHand()))) return
+    await this.#dependencies.records.update(this.#name, (current) => {
+      if (current.internalId !== this.#internalId) return undefined
+      // Others may have been added by the time that it is stored.
+      this.#noted = inHand()
+      return { ...current, inHand: [...this.#noted] }
+    })
+  }
+
+  /**
+   * Stores what became of objects.
+   * @returns those that are to be written, and are noted for that
+   */
+  async #taken(outcomes: readonly Outcome[], seen: Set<string>): Promise<ObjectId[]> {
     const sinceOf = (id: ObjectId) => this.#book.get(id)?.sinceMs ?? Date.now()
-    await this.#book.take(outcomes, sinceOf)
+    for (const { renamedFrom, ...id } of outcomes)
+      if (renamedFrom !== undefined) await this.#book.rename(renamedFrom, id)
+    await this.#book.take(outcomes, sinceOf, (id) => this.#nameBefore(keyOf(id)))
+    const toWrite = outcomes.filter(({ result }) => result === 'to-be-noted').map(idOf)
     for (const outcome of outcomes) {
+      if (outcome.result === 'to-be-noted') continue
       const key = keyOf(outcome)
+      const { renamedFrom } = outcome
+      if (renamedFrom !== undefined) this.#inHand.delete(keyOf({ kind: 'table', ...renamedFrom }))
+      const before = this.#nameBefore(key)
+      if (outcome.result === 'gone' && before !== undefined)
+        await this.#book.renamedAgain(outcome, before, sinceOf(outcome))
+      if (this.#book.get(outcome)?.renamedFrom === undefined) this.#renames.delete(key)
       this.#handed.delete(key)
-      // What is gone at the source may have been made at the target before.
-      if (outcome.result === 'gone') continue
-      seen.add(key)
-      const asTable = keyOf({ ...idOf(outcome), kind: outcome.kind === 'view' ? 'table' : outcome.kind })
-      this.#handed.delete(asTable)
-      this.#inHand.delete(asTable)
+      if (outcome.result !== 'gone') seen.add(key)
       if (outcome.result === 'failed' && outcome.isWritten) this.#inHand.add(key)
-      else this.#inHand.delete(key)
+      else if (isTargetKnown(outcome)) this.#inHand.delete(key)
     }
+    for (const id of toWrite) this.#handed.add(keyOf(id))
+    if (toWrite.length > 0) await this.#note()
+    return toWrite
   }
 
   async #ask<K extends WorkKind>(
@@ -530,14 +736,24 @@ const detectionBy = (position: string | undefined) =>
   position === undefined
     ? ({
         changeDetection: 'comparison',
-        changeDetectionReason: 'the source keeps no account of its changes',
+        changeDetectionReason: 'the source does not report changes',
       } as const)
-    : ({ changeDetection: 'events', changeDetectionReason: 'the source tells of its changes' } as const)
+    : ({ changeDetection: 'events', changeDetectionReason: 'the source reports changes' } as const)
 
 const pollMs = declarationOf('metadata.changes').everyMs!
 
 const textOf = (error: unknown): string =>
   shortened(error instanceof Error ? error.message : String(error), maxTextLength)
+
+/** Whether the target was looked at: of the others, what was made there before may be half done as it was. */
+const isTargetKnown = ({ result }: Outcome): boolean =>
+  result !== 'gone' && result !== 'kept' && result !== 'waiting' && result !== 'failed'
+
+const isTable = ({ kind }: ObjectId): boolean => kind === 'table' || kind === 'view'
+
+/** Whether it failed for a reason that may pass. */
+const mayPass = ({ state, failureClass }: ObjectRecord): boolean =>
+  state === 'failed' && (failureClass === undefined || failureClasses[failureClass].retryable)
 
 const idOf = ({ kind, database, name }: ObjectId): ObjectId => ({
   kind,

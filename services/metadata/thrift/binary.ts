@@ -235,7 +235,7 @@ export class BinaryReader {
 
   #size(): number {
     const size = this.i32()
-    if (size < 0) throw new MalformedThrift(`it has ${size} elements`)
+    if (size < 0) throw new MalformedThrift(`a collection has ${size} elements`)
     return size
   }
 
@@ -248,4 +248,4 @@ export class BinaryReader {
   }
 }
 
-const ended = () => new MalformedThrift('it ends too early')
+const ended = () => new MalformedThrift('the reply ends too early')

@@ -1,6 +1,8 @@
 import { connect, type LookupFunction, type Socket } from 'node:net'
 import * as tls from 'node:tls'
 import { BinaryReader, BinaryWriter } from './binary.ts'
+import { ReplyTooLong, ThriftBroken, ThriftException, ThriftRefusal, ThriftUnwelcome } from './failures.ts'
+import { negotiate, SaslFrames, type SaslSession, wantsSasl } from './sasl.ts'
 import { MalformedThrift, Scanner } from './scanner.ts'
 import {
   type Fields,
@@ -21,6 +23,8 @@ export interface ThriftEndpoint {
   readonly authorities?: string | undefined
   /** Whether each message has its length before it (TFramedTransport). */
   readonly framed: boolean
+  /** Begins to say who asks, where the server wants that by SASL (TSaslTransport); once for each connection. */
+  readonly authenticate?: ((signal: AbortSignal) => Promise<SaslSession>) | undefined
 }
 
 export interface ThriftLimits {
@@ -30,39 +34,6 @@ export interface ThriftLimits {
   /** Longest answer that is read. */
   readonly maxReplyBytes: number
 }
-
-/** The server threw one of the exceptions of the interface definition. */
-export class ThriftException extends Error {
-  override readonly name: string
-
-  constructor(name: string, message: string) {
-    super(message)
-    this.name = name
-  }
-}
-
-/** The server cannot answer such a call at all; `isUnknownMethod` where it has no such function. */
-export class ThriftRefusal extends Error {
-  readonly isUnknownMethod: boolean
-
-  constructor(message: string, isUnknownMethod: boolean) {
-    super(message)
-    this.isUnknownMethod = isUnknownMethod
-  }
-}
-
-/** The network, or the server's process: what was asked may have been done, or not. */
-export class ThriftBroken extends Error {
-  readonly code: string | undefined
-
-  constructor(message: string, cause?: unknown) {
-    super(message, { cause })
-    this.code = (cause as NodeJS.ErrnoException | undefined)?.code
-  }
-}
-
-/** An answer is longer than what is read. */
-export class ReplyTooLong extends MalformedThrift {}
 
 const version1 = 0x80010000
 const callType = 1
@@ -107,7 +78,7 @@ class ReplyBuffer {
     const bytes = this.#bytes.subarray(0, length)
     const [begin, end] = this.#framed ? [4, this.#endOfFrame(bytes)] : [0, this.#endOfMessage(bytes)]
     if (end === undefined) return undefined
-    if (end !== length) throw new MalformedThrift('more came than was asked for')
+    if (end !== length) throw new MalformedThrift('the reply is followed by more data')
     return bytes.subarray(begin, end)
   }
 
@@ -115,7 +86,7 @@ class ReplyBuffer {
     if (bytes.length < 4) return undefined
     const size = bytes.readInt32BE()
     if (size < 0 || size > this.#maxBytes)
-      throw new ReplyTooLong(`a frame has ${size} bytes: is the server without frames?`)
+      throw new ReplyTooLong(`a frame has ${size} bytes: does the server use unframed transport?`)
     return bytes.length < 4 + size ? undefined : 4 + size
   }
 
@@ -124,7 +95,8 @@ class ReplyBuffer {
       if (bytes.length < 8) return undefined
       requireVersion(bytes.readUInt32BE())
       const nameBytes = bytes.readInt32BE(4)
-      if (nameBytes < 0 || nameBytes > this.#maxBytes) throw new MalformedThrift('it is no message')
+      if (nameBytes < 0 || nameBytes > this.#maxBytes)
+        throw new MalformedThrift('the reply is not a Thrift message')
       // The number of the call follows the name.
       this.#scanner = new Scanner(wireTypes.struct, 8 + nameBytes + 4)
     }
@@ -133,9 +105,10 @@ class ReplyBuffer {
 }
 
 const requireVersion = (word: number): void => {
+  if (wantsSasl(word >>> 24)) throw new ThriftUnwelcome('it requires SASL (Kerberos) authentication')
   if ((word & 0xffff0000) >>> 0 !== version1)
     throw new MalformedThrift(
-      'it does not speak the binary protocol: is it another service, or one with frames, TLS or Kerberos?',
+      'it does not use the binary protocol: is it another service, or does it use framed transport or TLS?',
     )
 }
 
@@ -144,15 +117,24 @@ export class ThriftConnection {
   readonly #socket: Socket
   readonly #endpoint: ThriftEndpoint
   readonly #limits: ThriftLimits
+  readonly #session: SaslSession | undefined
+  readonly #frames: SaslFrames | undefined
   #pending: Pending | undefined
   #reply: ReplyBuffer | undefined
   #sequence = 0
   #broken: Error | undefined
 
-  private constructor(socket: Socket, endpoint: ThriftEndpoint, limits: ThriftLimits) {
+  private constructor(
+    socket: Socket,
+    endpoint: ThriftEndpoint,
+    limits: ThriftLimits,
+    session: SaslSession | undefined,
+  ) {
     this.#socket = socket
     this.#endpoint = endpoint
     this.#limits = limits
+    this.#session = session
+    this.#frames = session && new SaslFrames(session.protection, limits.maxReplyBytes)
     socket.on('data', (chunk) => this.#take(chunk))
     socket.on('error', (error) => this.#break(new ThriftBroken(error.message, error)))
     socket.on('close', () => this.#break(new ThriftBroken('the server closed the connection')))
@@ -177,9 +159,15 @@ export class ThriftConnection {
     signal.addEventListener('abort', abort, { once: true })
     const failed = (error: Error) => reject(new ThriftBroken(error.message, error))
     socket.once(secure ? 'secureConnect' : 'connect', resolve).once('error', failed)
+    let session: SaslSession | undefined
     try {
       await promise
+      clearTimeout(timer)
+      socket.on('error', () => undefined)
+      session = await endpoint.authenticate?.(signal)
+      if (session !== undefined) await negotiate(socket, session, limits.connectTimeoutMs, signal)
     } catch (error) {
+      session?.[Symbol.dispose]()
       socket.on('error', () => undefined).destroy()
       throw error
     } finally {
@@ -187,12 +175,13 @@ export class ThriftConnection {
       signal.removeEventListener('abort', abort)
       socket.off('error', failed)
     }
-    return new ThriftConnection(socket, endpoint, limits)
+    return new ThriftConnection(socket, endpoint, limits, session)
   }
 
-  /** Whether a call can be made on it. */
+  /** Whether a call can be made on it. One whose ticket ends gives way to another, which has a new one. */
   get isUsable(): boolean {
-    return this.#broken === undefined && this.#pending === undefined
+    const { endsAt = Infinity } = this.#session ?? {}
+    return this.#broken === undefined && this.#pending === undefined && performance.now() < endsAt
   }
 
   /**
@@ -219,10 +208,12 @@ export class ThriftConnection {
     const abort = () => this.#break(signal.reason as Error)
     signal.addEventListener('abort', abort, { once: true })
     try {
-      this.#socket.write(messageOf(method, values, sequence, this.#endpoint.framed))
+      const message = messageOf(method, values, sequence, this.#endpoint.framed)
+      this.#socket.write(this.#frames?.frame(message) ?? message)
       return readReply(await promise, method, sequence)
     } catch (error) {
-      if (error instanceof MalformedThrift) this.#break(error)
+      if (!(error instanceof ThriftException) && !(error instanceof ThriftRefusal))
+        this.#break(error as Error)
       throw error
     } finally {
       clearTimeout(timer)
@@ -236,21 +227,27 @@ export class ThriftConnection {
 
   #take(chunk: Buffer): void {
     try {
-      if (this.#reply === undefined) throw new MalformedThrift('it says something that nobody asked for')
-      const reply = this.#reply.add(chunk)
-      if (reply === undefined) return
-      const pending = this.#pending
-      this.#pending = undefined
-      this.#reply = undefined
-      pending?.resolve(reply)
+      if (this.#frames === undefined) this.#takePlain(chunk)
+      else for (const plain of this.#frames.add(chunk)) this.#takePlain(plain)
     } catch (error) {
       this.#break(error as Error)
     }
   }
 
+  #takePlain(chunk: Buffer): void {
+    if (this.#reply === undefined) throw new MalformedThrift('it sent an unexpected message')
+    const reply = this.#reply.add(chunk)
+    if (reply === undefined) return
+    const pending = this.#pending
+    this.#pending = undefined
+    this.#reply = undefined
+    pending?.resolve(reply)
+  }
+
   #break(error: Error): void {
     this.#broken ??= error
     this.#socket.destroy()
+    this.#session?.[Symbol.dispose]()
     const pending = this.#pending
     this.#pending = undefined
     this.#reply = undefined
@@ -278,13 +275,13 @@ function readReply(bytes: Buffer, method: Method, sequence: number): unknown {
   const name = reader.string()
   const answered = reader.i32()
   if (name !== method.name || answered !== sequence)
-    throw new MalformedThrift(`it answers ${name}, not ${method.name}`)
+    throw new MalformedThrift(`it replied to ${name} instead of ${method.name}`)
   const type = word & 0xff
   if (type === exceptionType) {
     const { message = '', type: reason } = reader.struct(ApplicationException)
     throw new ThriftRefusal(message, reason === unknownMethod)
   }
-  if (type !== replyType) throw new MalformedThrift(`it is a message of type ${type}`)
+  if (type !== replyType) throw new MalformedThrift(`the reply has message type ${type}`)
   const fields = resultOf(method)
   const result: Record<string, unknown> = reader.struct(fields)
   for (const [id, exception] of Object.entries(method.throws)) {
@@ -292,7 +289,7 @@ function readReply(bytes: Buffer, method: Method, sequence: number): unknown {
     if (thrown !== undefined) throw new ThriftException(exception, thrown.message ?? '')
   }
   if (method.result !== 'void' && result['success'] === undefined)
-    throw new MalformedThrift(`${method.name} is answered with nothing`)
+    throw new MalformedThrift(`the reply to ${method.name} is empty`)
   return result['success']
 }
 

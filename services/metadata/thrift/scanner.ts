@@ -99,7 +99,7 @@ export class Scanner {
         return this.#begin([keys, values], 2 * size)
       }
       default:
-        throw new MalformedThrift(`there is no type ${wireType}`)
+        throw new MalformedThrift(`unknown type ${wireType}`)
     }
   }
 
@@ -109,7 +109,7 @@ export class Scanner {
   }
 
   #begin(types: readonly number[], left: number): true {
-    if (this.#frames.length > maxDepth) throw new MalformedThrift('it is nested too deep')
+    if (this.#frames.length > maxDepth) throw new MalformedThrift('the reply is nested too deeply')
     this.#frames.push({ types, left })
     return true
   }
@@ -119,6 +119,6 @@ export class Scanner {
 const fieldHeadBytes = 3
 
 function count(size: number): number {
-  if (size < 0) throw new MalformedThrift(`it has ${size} elements`)
+  if (size < 0) throw new MalformedThrift(`a collection has ${size} elements`)
   return size
 }

@@ -46,7 +46,7 @@ export function agentApiHandlers({
   }
   const agentOf = (caller: Caller, instance: string) => {
     const agent = agentRegistry.find(keyOf(caller), instance)
-    if (agent === undefined) throw new GantryError('NOT_FOUND', 'this agent has not said that it is there')
+    if (agent === undefined) throw new GantryError('NOT_FOUND', 'this agent has not connected yet')
     agent.answeredMs = Date.now()
     return agent
   }
@@ -131,10 +131,10 @@ export function agentApiHandlers({
 /** The broker lets nobody ask here but keys of agents. */
 function keyOf(caller: Caller): string {
   if (caller.kind === 'key') return caller.keyId
-  throw new GantryError('DENIED', 'this is for transfer agents')
+  throw new GantryError('DENIED', 'only transfer agents can use this')
 }
 
-const notForThis = () => new GantryError('NOT_FOUND', 'this migration is not for this agent')
+const notForThis = () => new GantryError('NOT_FOUND', 'this migration is not assigned to this agent')
 
 const leaving = (reason: string): Answer => ({ revision: '', leave: reason, assignments: [], limits: [] })
 

@@ -9,7 +9,7 @@ import type { Bucket } from '../../engine/run/bucket.ts'
 import type { Allowed } from '../../drivers/contract/bounds.ts'
 import { isSameFolder, resolvedFolder } from '../../drivers/index.ts'
 import type { Mover, MoveSpec } from '../../engine/mover.ts'
-import { flushTarget } from '../execution/flush-target.ts'
+import { flushWithin } from '../execution/flush-target.ts'
 import { failureNotes } from '../failures/failures.ts'
 import type { InFlightProgress } from '../progress/in-flight-progress.ts'
 import { ItemLoop } from '../execution/item-loop.ts'
@@ -39,8 +39,8 @@ export interface AgentMigrationOptions {
   readonly log: Log
 }
 
-/** An agent that ends makes safe what it has written as well. */
-const neverAborted = new AbortController().signal
+/** An agent that ends makes safe what it has written as well, unless its mount hangs. */
+const flushMs = 60_000
 
 /** An agent's part of the work on one migration. */
 export class AgentMigration {
@@ -101,11 +101,11 @@ export class AgentMigration {
   async #flush(): Promise<void> {
     const { log, assignment } = this.#options
     try {
-      if (this.#spec !== undefined) await flushTarget(this.#spec, neverAborted)
+      if (this.#spec !== undefined) await flushWithin(this.#spec, flushMs)
     } catch (error) {
       log.error(
         { err: error, migration: assignment.migration },
-        'What the agent has written may not be on disk yet: check the target, and verify the migration.',
+        'Files written by the agent may not be on disk yet: check the target, and verify the migration.',
       )
     }
   }
@@ -168,7 +168,7 @@ export class AgentMigration {
         throw new Error(`the folder ${path} of this host is not shared; start the agent with --share`)
       if (!isSameFolder(path, witness))
         throw new Error(
-          `the folder ${path} of this host is not that of the platform; mount the same, or do not share it`,
+          `the folder ${path} of this host is not the same as on the platform; mount the same file system, or do not share the folder`,
         )
     }
     return opened
@@ -179,7 +179,7 @@ export class AgentMigration {
 async function placesOf(spec: MoveSpec) {
   const [source, target] = await Promise.all([placeOfSource(spec), placeOfTarget(spec)])
   const [from, to] = await Promise.all([source?.look(), target?.look()])
-  if (source !== undefined && from === undefined) throw new Error(`the folder ${source.name} is not there`)
+  if (source !== undefined && from === undefined) throw new Error(`the folder ${source.name} does not exist`)
   const marks: Pick<MoveSpec, 'sourceMark' | 'targetMark'> = {
     ...(from === undefined ? {} : { sourceMark: from.mark }),
     ...(to === undefined ? {} : { targetMark: to.mark }),

@@ -107,7 +107,7 @@ export class Agent {
         if (answer === undefined) return undefined
         if (answer.leave !== undefined) return answer.leave
         if (answer.problem !== undefined && answer.revision !== revision)
-          log.warn({ problem: answer.problem }, 'The platform gives this agent nothing to do.')
+          log.warn({ problem: answer.problem }, 'The platform does not assign work to this agent.')
         revision = answer.revision
         await this.#apply(answer)
         attempt = 0
@@ -115,7 +115,7 @@ export class Agent {
         if (isGantryError(error, 'DENIED')) throw error
         log.warn(
           { err: error },
-          `The platform does not answer the agent${whyNot(error, revision)}; asking again.`,
+          `The platform does not answer the agent${whyNot(error, revision)}; retrying.`,
         )
         await pauseAfter(attempt, signal)
       }
@@ -217,9 +217,9 @@ export class Agent {
 
 function whyNot(error: unknown, revision: string): string {
   if (isGantryError(error, 'INVALID_INPUT'))
-    return ': it does not understand this release; update the older of the two'
+    return ': it does not support the release of this agent; update the older of the two'
   // Whoever has any other token may ask, and reaches nobody.
-  return revision === '' ? ': it is not ready, or the token is not that of a transfer agent' : ''
+  return revision === '' ? ': it is not ready, or the token does not belong to a transfer agent' : ''
 }
 
 /** Resolves when the signal aborts. */

@@ -30,7 +30,7 @@ export async function defaultMovers(settings: AgentSettings): Promise<Movers> {
 export const noAgent = (name: string) =>
   new GantryError(
     'NOT_FOUND',
-    `there is no transfer agent ${name}: none of that name has connected yet; start it with "gantry agent", and see "gantry agents list"`,
+    `there is no transfer agent ${name}: no agent with this name has connected; start it with "gantry agent", or see "gantry agents list"`,
   )
 
 export function agentHandlers({

@@ -12,6 +12,9 @@ export interface KeptAgentOptions extends Omit<AgentOptions, 'connection' | 'key
   /** Address of the platform's broker. */
   readonly url: string
   readonly token: string
+  /** What it does beside moving files, on the same connection, until the signal aborts. Never rejects. */
+  readonly beside?:
+    ((connection: NatsConnection, keyId: string, signal: AbortSignal) => Promise<void>) | undefined
 }
 
 /**
@@ -20,7 +23,7 @@ export interface KeptAgentOptions extends Omit<AgentOptions, 'connection' | 'key
  *   agent, NOT_ALLOWED_IN_STATE when the platform has told the agent to end
  */
 export async function superviseAgent(
-  { url, token, ...options }: KeptAgentOptions,
+  { url, token, beside, ...options }: KeptAgentOptions,
   signal: AbortSignal,
 ): Promise<void> {
   const keyId = keyIdOf(token) ?? ''
@@ -28,7 +31,7 @@ export async function superviseAgent(
   for (let attempt = 1; !signal.aborted; attempt++) {
     const connection = await connect(url, token).catch((error: unknown) => {
       if (isGantryError(error, 'UNAUTHENTICATED')) throw error
-      log.warn({ err: error }, `Nobody answers at ${url}; trying again.`)
+      log.warn({ err: error }, `No answer from ${url}; retrying.`)
       return undefined
     })
     if (connection === undefined) {
@@ -37,13 +40,17 @@ export async function superviseAgent(
     }
     attempt = 0
     log.info({ url }, 'The agent is connected.')
+    const ending = new AbortController()
+    const working = beside?.(connection, keyId, AbortSignal.any([signal, ending.signal]))
     try {
       const reason = await new Agent({ ...options, connection, keyId }).run(signal)
       if (reason !== undefined)
-        throw new GantryError('NOT_ALLOWED_IN_STATE', `the platform has ended this agent: ${reason}`)
+        throw new GantryError('NOT_ALLOWED_IN_STATE', `the platform has disconnected this agent: ${reason}`)
     } catch (error) {
       throw isGantryError(error, 'DENIED') ? notAnAgent(error) : error
     } finally {
+      ending.abort()
+      await working
       await connection.close()
     }
   }
@@ -60,11 +67,11 @@ async function connect(url: string, token: string): Promise<NatsConnection> {
   } catch (error) {
     const known = brokerError(error, url)
     if (known.code !== 'UNAUTHENTICATED' || wasNotJudged(error, performance.now() - begun)) {
-      throw new GantryError('UNAVAILABLE', `nobody answers at ${url}`, { cause: error })
+      throw new GantryError('UNAVAILABLE', `no answer from ${url}`, { cause: error })
     }
     throw new GantryError(
       'UNAUTHENTICATED',
-      `${url} refuses the token of this agent: its key was revoked, has expired, or is of another platform`,
+      `${url} rejects the token of this agent: its key was revoked, has expired, or belongs to another platform`,
       { cause: error },
     )
   }
@@ -73,6 +80,6 @@ async function connect(url: string, token: string): Promise<NatsConnection> {
 const notAnAgent = (cause: unknown) =>
   new GantryError(
     'DENIED',
-    'the token is not that of a transfer agent; make one with "gantry agents register"',
+    'the token does not belong to a transfer agent; create one with "gantry agents register"',
     { cause },
   )

@@ -253,7 +253,7 @@ function requireChanged({ migrationId, sourceChanged }: MigrationRecord): void {
   if (sourceChanged !== undefined) return
   throw new GantryError(
     'NOT_ALLOWED_IN_STATE',
-    `migration ${migrationId} does not wait for its source to be accepted: accept it only while the condition SOURCE_CHANGED is among its conditions ("gantry migrations get ${migrationId}")`,
+    `migration ${migrationId} has no changed source to accept: a source can be accepted only while the migration has the condition SOURCE_CHANGED ("gantry migrations get ${migrationId}")`,
   )
 }
 

@@ -1,4 +1,5 @@
 import { notAccepted } from '../../../subjects/kit/errors.ts'
+import { SharedReading } from '../../../broker/state/shared-reading.ts'
 import { emission } from '../../../broker/state/events.ts'
 import type { Owned } from '../../../broker/rpc/owners.ts'
 import type { Call, Input } from '../../../subjects/kit/contract.ts'
@@ -30,16 +31,18 @@ type Create = (typeof migrations)['create']
 /** Defines a migration, once both stores were asked. */
 export function creator(dependencies: MigrationDependencies, figures: Figures) {
   const creations = new Creations()
-  const { owners } = dependencies
+  const { owners, records, mappings } = dependencies
+  // Each new one is held against all others: of hundreds that are made at once, each would read all.
+  const reading = new SharedReading(() => Promise.all([records.all(), mappings.all()]))
   const owned: Owned = {
     limit: 'maxMigrations',
     what: 'migrations',
     fix: `delete some with "${product} migrations delete"`,
-    count: (owner) => dependencies.records.sizeOfGroup(owner),
+    count: (owner) => records.sizeOfGroup(owner),
   }
   return async (input: Input<Create>, { caller }: Pick<Call<Create>, 'caller'>): Promise<Migration> => {
     using creation = creations.begin()
-    const { records, mappings, look, requireFolder, rules } = dependencies
+    const { look, requireFolder, rules } = dependencies
     const source = input.source ?? (await onlySource(dependencies))
     const { migrationId = `migration-${crypto.randomUUID().slice(0, 8)}`, target, autoStart = false } = input
     const path = textFromPath(pathFromText(input.path))
@@ -47,7 +50,7 @@ export function creator(dependencies: MigrationDependencies, figures: Figures) {
     // Asked for at once, and told after what the input itself shows.
     const allowed = owners.allowanceOf(caller)
     allowed.catch(() => undefined)
-    const known = Promise.all([records.all(), mappings.all()])
+    const known = reading.read()
     const asking = asInOrder([
       known.then(([others]) => requireUnique(others, asked)),
       requireFolder(source, path),
@@ -99,6 +102,7 @@ export function creator(dependencies: MigrationDependencies, figures: Figures) {
       kind,
       priority: input.migrationPriority ?? 'NORMAL',
       state: autoStart ? 'SCHEDULED' : 'NONSCHEDULED',
+      states: [{ state: autoStart ? 'SCHEDULED' : 'NONSCHEDULED', since: now }],
       resumable: true,
       generation: 1,
       seeded: false,
@@ -124,7 +128,7 @@ export function creator(dependencies: MigrationDependencies, figures: Figures) {
         ...entryFacts(record, 'NONSCHEDULED'),
       ]),
     )
-    await look()
+    if (autoStart) await look()
     return figures.view(migrationId)
   }
 }
@@ -144,7 +148,7 @@ function recurrenceOf(input: Input<Create>): Recurrence | undefined {
   if (scanOnlyMigration === false) {
     throw notAccepted(
       'recurringMigration',
-      'cannot be combined with scanOnlyMigration=false: it scans again and again',
+      'cannot be combined with scanOnlyMigration=false: a recurring migration repeats its scan',
     )
   }
   return planOf({ ...plan, ...(recurringPeriod === undefined ? {} : { period: recurringPeriod }) })

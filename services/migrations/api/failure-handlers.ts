@@ -42,7 +42,7 @@ export function failureHandlers({ records, failures, figures, look }: FailureDep
       const record = await figures.record(migrationId)
       const workId = workIdOf(record)
       const sinceMs = since === undefined ? 0 : Date.parse(since)
-      if (Number.isNaN(sinceMs)) throw notAccepted('since', 'must be a moment such as 2026-01-31T12:00:00Z')
+      if (Number.isNaN(sinceMs)) throw notAccepted('since', 'must be a time such as 2026-01-31T12:00:00Z')
       const page = await failures.page(workId, { limit, ...(after === undefined ? {} : { after }) })
       return {
         migrationId,

@@ -18,6 +18,7 @@ type Verb =
   | 'list'
   | 'get'
   | 'progress'
+  | 'states'
   | 'stats'
   | 'summary'
   | 'pending-regions'
@@ -54,6 +55,7 @@ export function questionHandlers(
     progress: async ({ migrationId }) => {
       return progressOf(await figures.one(migrationId))
     },
+    states: async ({ migrationId }) => (await figures.record(migrationId)).states ?? [],
     stats: () => stats.read(),
     summary: async () => {
       const all = await figures.all()
@@ -100,7 +102,7 @@ export function questionHandlers(
         .toSorted((one, other) => other.path.length - one.path.length)
       const sourcePath = textFromPath(path)
       if (record === undefined) {
-        throw new GantryError('NOT_FOUND', `no migration of ${sourceId} has ${sourcePath} in it`)
+        throw new GantryError('NOT_FOUND', `no migration of ${sourceId} includes ${sourcePath}`)
       }
       const actionCount = await countActions(connection, record, path)
       const mapping = leading(record, path)

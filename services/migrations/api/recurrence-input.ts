@@ -49,13 +49,13 @@ function secondsOf(field: string, duration: number | string): number {
 /** @throws GantryError NOT_ACCEPTED for what is no schedule, or one that never comes */
 function requireSchedule(schedule: string, timeZone = defaultTimeZone): void {
   if (!isTimeZone(timeZone)) {
-    throw notAccepted('recurringTimeZone', `must be the name of a time zone such as Europe/Berlin`)
+    throw notAccepted('recurringTimeZone', `must be the name of a time zone, such as Europe/Berlin`)
   }
   try {
     if (nextOf(schedule, timeZone, Date.now()) !== null) return
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error)
-    throw notAccepted('recurringSchedule', `must be as cron has it, such as "0 22 * * *" (${why})`)
+    throw notAccepted('recurringSchedule', `must be a cron expression such as "0 22 * * *" (${why})`)
   }
   throw notAccepted('recurringSchedule', 'never comes')
 }

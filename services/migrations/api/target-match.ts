@@ -31,7 +31,7 @@ export function deletionsOf(
   if (targetMatch !== undefined) return { targetMatch: { ...targetMatch, ...settings } }
   const [given] = Object.keys(settings)
   if (given === undefined) return {}
-  if (kind !== 'live') throw notAccepted(given, 'is only for targetMatch=true, or for a live migration')
+  if (kind !== 'live') throw notAccepted(given, 'is only for targetMatch=true or live migrations')
   return { removals: { ...removals, ...settings } }
 }
 
@@ -44,7 +44,7 @@ export async function requireTrash(
   if (trash && !(await canRename(target)))
     throw notAccepted(
       'trash',
-      `needs a target that can rename, such as a folder of a host or HDFS; ${target} would have to copy`,
+      `requires a target that can rename files, such as a local folder or HDFS; ${target} cannot`,
     )
 }
 
@@ -77,13 +77,16 @@ export async function requireOwnTarget(
     if (!own.some((one) => its.some((two) => areNested(one, two)))) continue
     const { migrationId } = other
     if (asked.targetMatch !== undefined)
-      throw notAccepted('targetMatch', `would delete what ${migrationId} brings to the same place`)
+      throw notAccepted(
+        'targetMatch',
+        `would delete the files that ${migrationId} copies to the same folder; choose another target folder, or delete ${migrationId} first`,
+      )
     const why = removes(other)
-      ? `must be apart from that of ${migrationId}, which deletes what its own source has not`
-      : `must be apart from that of ${migrationId}: a live migration deletes what its own source has not`
+      ? `must not overlap with that of ${migrationId}, which deletes files that its own source does not have`
+      : `must not overlap with that of ${migrationId}: a live migration deletes files that its own source does not have`
     throw notAccepted(
       'target',
-      `${why}; choose another folder of a target or the source of ${migrationId}, or delete ${migrationId} first`,
+      `${why}; choose another target folder, use the source of ${migrationId}, or delete ${migrationId} first`,
     )
   }
 }
@@ -92,7 +95,10 @@ export async function requireOwnTarget(
 export async function requireMatchable(dependencies: Matching, record: MigrationRecord): Promise<void> {
   refuseLive(record.kind)
   if (record.cleaned !== undefined)
-    throw notAccepted('targetMatch', 'would delete what the migration has brought: its source was cleaned up')
+    throw notAccepted(
+      'targetMatch',
+      'would delete the files that the migration has copied, because its source was cleaned up',
+    )
   const all = await dependencies.records.all()
   await requireOwnTarget(dependencies, all, { ...record, targetMatch: record.targetMatch ?? {} })
 }
@@ -101,7 +107,7 @@ function refuseLive(kind: MigrationKind): void {
   if (kind !== 'live') return
   throw notAccepted(
     'targetMatch',
-    'cannot be combined with a live migration, which removes what is removed at the source, and leaves what the target had before: a one-time migration with targetMatch, run and deleted before the live one is made, removes that',
+    'cannot be combined with a live migration, which deletes only files that were removed at the source. To delete files that were at the target before, run a one-time migration with targetMatch and delete it before you create the live one',
   )
 }
 

@@ -33,7 +33,7 @@ export function changed(current: MigrationRecord, changes: Changes, nowMs: numbe
 /** @throws GantryError NOT_ACCEPTED for movers that a kind of migration cannot have */
 export function requireMovers(kind: MigrationKind, movedBy: Movers | undefined): void {
   if (kind === 'live' && movedBy === 'AGENTS')
-    throw notAccepted('movedBy', 'the platform itself follows changes: agents move what is copied once')
+    throw notAccepted('movedBy', 'must not be AGENTS for a live migration: only the platform follows changes')
 }
 
 function recurrenceOf(
@@ -49,7 +49,10 @@ function recurrenceOf(
   }).find(([, value]) => value !== undefined)
   if (given === undefined) return {}
   if (recurrence === undefined)
-    throw notAccepted(given[0], `is for recurring migrations; this one is ${kind}`)
+    throw notAccepted(
+      given[0],
+      `is only for recurring migrations; this migration is ${kind === 'once' ? 'one-time' : kind}`,
+    )
   const schedule =
     recurringSchedule ?? (recurringPeriodSeconds === undefined ? recurrence.schedule : undefined)
   const timeZone = recurringTimeZone ?? (schedule === undefined ? undefined : recurrence.timeZone)

@@ -3,7 +3,13 @@ import { Collection } from '../../../broker/state/collection.ts'
 import type { NatsConnection } from '../../../broker/rpc/connection.ts'
 import type { Log } from '../../../broker/common/log.ts'
 import { every, type Task } from '../../../broker/tasks/tasks.ts'
-import { agentProtocol, type agentWork, attendMs } from '../../../subjects/migrations/agent-work.ts'
+import {
+  agentProtocol,
+  type agentWork,
+  attendMs,
+  maxAgentsOfKey,
+  tooManyOfKey,
+} from '../../../subjects/migrations/agent-work.ts'
 import { Agent } from '../../../subjects/migrations/agents.ts'
 import type { Input } from '../../../subjects/kit/contract.ts'
 import type { InFlightProgress, ReportedTransfer } from '../progress/in-flight-progress.ts'
@@ -13,12 +19,6 @@ import { Throughput } from './throughput.ts'
 const goneAfterMs = 2 * attendMs
 /** Agents that were told to end: an agent that missed it is told once more when it asks again. */
 export const maxDismissed = 1_000
-
-/**
- * Agents of one key at once, for hosts that are started from one image. Each has its part of every limit and a place in the
- * list, so a key that brought names without end would leave nothing to others.
- */
-export const maxAgentsOfKey = 100
 
 /** Agents of one key that were seen: those that are there, and so many others. Who was missing for longest is forgotten first. */
 export const maxSeenOfKey = 2 * maxAgentsOfKey
@@ -115,7 +115,7 @@ export class AgentRegistry {
     if (dismissed !== undefined) return dismissed
     if (protocol === agentProtocol) return problem
     const older = protocol < agentProtocol ? 'agent' : 'platform'
-    return `its release ${version} speaks protocol ${protocol}, the platform ${agentProtocol}: update the ${older}`
+    return `release ${version} of the agent uses protocol ${protocol}, but the platform uses ${agentProtocol}: update the ${older}`
   }
 
   /** The agent of this life; undefined when it is not known, as it was silent or the platform has just started. */
@@ -131,7 +131,7 @@ export class AgentRegistry {
   /** Why an agent that was admitted is to end; undefined for one that is there. */
   whyGone(agent: LiveAgent): string | undefined {
     const isThere = this.#live.get(agent.report.name) === agent
-    return this.#dismissed.get(agent.report.instance) ?? (isThere ? undefined : 'it has said that it ends')
+    return this.#dismissed.get(agent.report.instance) ?? (isThere ? undefined : 'the agent has stopped')
   }
 
   /** An agent says what it is. Returns it, or why it has to end. */
@@ -140,7 +140,7 @@ export class AgentRegistry {
     if (dismissed !== undefined) return dismissed
     const known = this.#live.get(report.name)
     if (known !== undefined && known.keyId !== keyId)
-      return `an agent with another key is called ${report.name}; give this one another name with --name`
+      return `an agent with another key has the name ${report.name}; set another name with --name`
     if (known?.report.instance === report.instance) {
       const isSame = JSON.stringify(known.report.holding) === JSON.stringify(report.holding)
       known.report = report
@@ -149,13 +149,13 @@ export class AgentRegistry {
       return known
     }
     if (known === undefined && this.live().filter((one) => one.keyId === keyId).length >= maxAgentsOfKey)
-      return `${maxAgentsOfKey} agents with this key are there, the most there may be: give each host a key of its own`
+      return tooManyOfKey
     // A process that was killed and started again is not to wait until it was missed.
     if (known !== undefined) {
       endAll(known)
       this.#dismiss(
         known,
-        `another process has taken the name ${report.name}: each agent needs a key of its own, or --name`,
+        `another process uses the name ${report.name}: give each agent its own key, or a name with --name`,
       )
     }
     const agent: LiveAgent = {
@@ -171,7 +171,7 @@ export class AgentRegistry {
     this.#says(agent)
     this.#live.set(report.name, agent)
     const problem = this.problemOf(agent)
-    this.#log.info({ agent: report.name, host: report.host, problem }, 'A transfer agent has come.')
+    this.#log.info({ agent: report.name, host: report.host, problem }, 'A transfer agent connected.')
     this.#remember(agent)
     this.changed()
     return agent
@@ -180,7 +180,7 @@ export class AgentRegistry {
   /** An agent has ended by itself. */
   left(keyId: string, instance: string): void {
     const agent = this.find(keyId, instance)
-    if (agent !== undefined) this.#drop(agent, 'A transfer agent has ended.')
+    if (agent !== undefined) this.#drop(agent, 'A transfer agent stopped.')
   }
 
   /** Whether an agent of this name is there, or was. */
@@ -195,7 +195,7 @@ export class AgentRegistry {
     const wasSeen = (await this.#seen.get(name)) !== undefined
     if (agent !== undefined) {
       // It is there until it has reported its work in progress.
-      this.#dismiss(agent, 'it was removed by an administrator')
+      this.#dismiss(agent, 'the agent was removed by an administrator')
       this.changed()
     }
     if (wasSeen) await this.#seen.delete(name)
@@ -304,7 +304,7 @@ function endAll({ inFlight }: LiveAgent): void {
 const disconnected = (agent: Agent): Agent => ({
   ...agent,
   healthy: false,
-  health: { ...agent.health, status: 'DISCONNECTED', lastHealthMessage: 'it is not there' },
+  health: { ...agent.health, status: 'DISCONNECTED', lastHealthMessage: 'the agent is not connected' },
   itemsInHand: 0,
   bytesPerSecond: 0,
   filesPerSecond: 0,

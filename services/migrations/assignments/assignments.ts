@@ -212,7 +212,7 @@ export class Assignments {
       if (!this.#isWaiting(work)) continue
       this.#log.warn(
         { migration: work.migrationId, folders: work.hostFolders.roots },
-        'A migration waits for a transfer agent: none is there that can reach both stores.',
+        'A migration waits for a transfer agent: no connected agent reaches both stores.',
       )
     }
   }

@@ -128,6 +128,8 @@ export class ActiveMigration {
       },
       signal: this.#end.signal,
     })
+    // What fails before anybody waits for it is told to whoever does.
+    this.#failed.promise.catch(() => undefined)
     const { signal } = options
     signal.addEventListener('abort', () => this.#finish(signal.reason), { once: true })
     if (signal.aborted) this.#finish(signal.reason)

@@ -109,7 +109,7 @@ export async function removeLeftovers(
   } catch (err) {
     log.warn(
       { err, migration: record.migrationId },
-      'Files under construction of a migration that is deleted may be left at its target.',
+      'Temporary files of a deleted migration may remain at its target.',
     )
   }
 }

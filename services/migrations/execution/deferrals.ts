@@ -26,7 +26,7 @@ export class Deferrals {
     const why = error instanceof Error ? error.message : String(error)
     this.note(id, {
       reason: 'TRYING_AGAIN',
-      message: `a part of the work failed ${times} times as a whole: ${why}`,
+      message: `a work item failed ${times} times: ${why}`,
     })
   }
 

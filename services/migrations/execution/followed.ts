@@ -83,10 +83,11 @@ function behindMsOf({ record, following, behindMs }: Followed): number | undefin
 
 /**
  * Since when nobody followed the source of a migration whose work begins; undefined before its first scan, which finds all.
- * When its queue was lost, so were changes: what went from the source meanwhile no scan finds.
+ * When its queue was lost, so were changes, and with what was written last may be what was removed: what went from the source
+ * meanwhile no scan finds.
  */
 export const gapOf = (followed: Followed): number | undefined =>
-  followed.record.seeded || followed.record.lost !== undefined
+  followed.record.seeded || followed.record.lost !== undefined || followed.record.inDoubt === true
     ? (behindMsOf(followed) ?? monotonicMs())
     : undefined
 
@@ -104,7 +105,7 @@ export function changesViewOf(followed: Followed): ChangesView | undefined {
   if (behindMs === undefined) return undefined
   return {
     detection: 'off',
-    reason: problem ?? record.sourceChanged?.difference ?? 'nobody works on the migration',
+    reason: problem ?? record.sourceChanged?.difference ?? 'the migration is not running',
     lagSeconds: lagSeconds(behindMs),
     // Everything is to be compared.
     unscheduled: 1,
@@ -112,14 +113,15 @@ export function changesViewOf(followed: Followed): ChangesView | undefined {
   }
 }
 
-/** Equal for equal rules, movers, policies and trash. */
+/** Equal for equal rules, movers, policies and trash, and as long as what is at the target is read or is not. */
 export const settingsKey = ({
   exclusions = [],
   inclusions = [],
   movedBy,
   policy,
+  inDoubt = false,
   removals,
-}: MigrationRecord) => JSON.stringify([exclusions, inclusions, movedBy, policy, removals?.trash])
+}: MigrationRecord) => JSON.stringify([exclusions, inclusions, movedBy, policy, inDoubt, removals?.trash])
 
 /** Whether work that was put into the queue cannot have been done: the queue of a scan that is over is deleted. */
 export const isLost = ({ seeded, kind, scanned }: MigrationRecord): boolean =>

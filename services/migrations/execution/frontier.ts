@@ -82,7 +82,7 @@ export class Frontier {
     if (this.#isTight && !wasTight) {
       this.#log.warn(
         { queue: this.#queue.name, fileBytes, maxFileBytes },
-        'The storage is nearly full (max_file in messaging.config); listing waits for what is to be moved.',
+        'The storage is nearly full (max_file in messaging.config); listing waits until queued files are copied.',
       )
     }
     return this.#isTight

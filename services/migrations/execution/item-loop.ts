@@ -115,7 +115,7 @@ export class ItemLoop {
       changes?.done(item, result)
     } catch (error) {
       if (this.#options.signal.aborted || error instanceof QueueGoneError) return
-      log.warn({ err: error, migration: workId }, 'An item failed and will be retried.')
+      log.warn({ err: error, migration: workId }, 'A work item failed; retrying.')
       this.deferrals.failed(item.messageId, error)
       item.later(retryMs)
     } finally {
@@ -134,7 +134,7 @@ export class ItemLoop {
       const { log, workId } = this.#options
       log.error(
         { err, migration: workId, sequence },
-        'What is in the queue is no item of work; it is dropped.',
+        'The queue contains a message that is not a work item; it is dropped.',
       )
       return undefined
     }
@@ -240,7 +240,7 @@ export class ItemLoop {
     const { log, workId } = this.#options
     if (performance.now() < this.#toldUntilMs) return
     this.#toldUntilMs = performance.now() + tellEveryMs
-    log.warn({ migration: workId, reason }, 'Something does not arrive at the moment, and is tried again.')
+    log.warn({ migration: workId, reason }, 'Some paths cannot be copied at the moment; retrying.')
   }
 }
 

@@ -73,12 +73,16 @@ interface ResolveNeeds {
 const startOf = ({ started, created }: Pick<MigrationRecord, 'started' | 'created'>): number =>
   Date.parse(started ?? created)
 
+/** Sizes and times say nothing of content that a loss of power may have taken; `Overwrite` writes it again anyway. */
+const policyOf = ({ policy, inDoubt = false }: MigrationRecord): MigrationRecord['policy'] =>
+  inDoubt && policy !== 'Overwrite' ? 'SkipIfDigestMatch' : policy
+
 /** What the engine is told of a migration. */
 export const resolving = part({
   name: 'work specifications',
   start: ({ specOf, rules, guards, limits }: ResolveNeeds) => {
     const resolve = async (record: MigrationRecord): Promise<MoveSpec> => {
-      const { internalId, generation, cutShort = false, path, policy, metadata, links } = record
+      const { internalId, generation, cutShort = false, path, metadata, links } = record
       const [source, target] = await Promise.all([specOf(record.source), specOf(record.target)])
       const packed = packRules(await rules.of(record))
       const mapped = engineMappings(record)
@@ -88,7 +92,7 @@ export const resolving = part({
         root: pathFromText(path),
         source,
         target,
-        policy,
+        policy: policyOf(record),
         ...(packed === undefined ? {} : { rules: packed }),
         ...(mapped === undefined ? {} : { mappings: mapped }),
         metadata,
@@ -167,8 +171,8 @@ export const running = part({
           migration: migrationId,
           comparisonSeconds,
           gapSinceMs,
-          // What a comparison found and nobody may remove yet, or the queue lost, no news tells again.
-          comparesFirst: [record.lost, record.deletions, record.approvedDeletions].some(
+          // What a comparison found and nobody may remove yet, or the queue or the target lost, no news tells again.
+          comparesFirst: [record.lost, record.inDoubt, record.deletions, record.approvedDeletions].some(
             (one) => one !== undefined,
           ),
           positions: positions.of(feedReader(record, spec)),

@@ -38,7 +38,7 @@ function withRegion(
   if (regions.length >= most) {
     throw new GantryError(
       'OVERLOADED',
-      `${regions.length} folders wait to be scanned again: try later, or take a folder that has them all in it`,
+      `${regions.length} rescans of folders are pending: try again later, or choose a parent folder that contains them all`,
     )
   }
   const id = Math.max(now.getTime(), ...regions.map((one) => one.id + 1))
@@ -68,7 +68,7 @@ export function withMaxRegions(current: MigrationRecord, most: number): Migratio
   if (pendingRegions.length > most)
     throw new GantryError(
       'IN_USE',
-      `${pendingRegions.length} folders wait to be scanned again: a limit of ${most} can hold when they are done`,
+      `${pendingRegions.length} rescans of folders are pending: a limit of ${most} can be set when they are done`,
     )
   return { ...record, pendingRegions, ...(most === maxPendingRegions ? {} : { maxPendingRegions: most }) }
 }

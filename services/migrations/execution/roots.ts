@@ -202,20 +202,20 @@ export class Roots implements Disposable {
     const name = store.capabilities.storeName ?? 'its store'
     const found = await identify(store, was)
     if (found === 'gone' && was !== undefined)
-      throw this.#torn(new SourceChanged(`${name} is not there`, { isGone: true }))
+      throw this.#torn(new SourceChanged(`${name} does not exist`, { isGone: true }))
     if (found === 'gone' || found === undefined) return
     const { identity, isOther } = found
     if (isOther && was !== undefined)
       throw this.#torn(
         new SourceChanged(
-          `${name} is another one: it was made, or its properties were changed, at ${was.changed}; now at ${identity.changed}, and none of the blobs that it had is there`,
+          `${name} was replaced: it was created or its properties were changed at ${was.changed}, now at ${identity.changed}, and none of its previous blobs exists`,
         ),
       )
     this.#identities = { ...this.#identities, storeIdentity: identity }
     if (this.#hasBegun && was?.version !== identity.version)
       throw new GantryError(
         'STORE_UNREACHABLE',
-        `source: the properties of ${name} were changed; the work is begun again with them`,
+        `source: the properties of ${name} were changed; the migration continues with the new ones`,
       )
     if (this.#hasBegun || was === undefined) return
     // Of those that were noted, fewer are there from day to day.
@@ -248,7 +248,7 @@ export class Roots implements Disposable {
     if (isOther)
       throw new GantryError(
         'STORE_UNREACHABLE',
-        'source: its folder was made, or something was mounted there; it is compared again',
+        'source: its folder was created or mounted again; it is compared again',
       )
   }
 
@@ -265,7 +265,9 @@ export class Roots implements Disposable {
     for (const { path, is } of newMounts(was, identity)) {
       if (automatic.has(path) || !(await this.#hasCopies(pathFromText(path)))) continue
       throw this.#torn(
-        new SourceChanged(`${inWords(is)} was mounted at ${path}, and hides what was copied from there`),
+        new SourceChanged(
+          `${inWords(is)} was mounted at ${path} and hides files that were copied from there`,
+        ),
       )
     }
   }
@@ -301,15 +303,14 @@ export class Roots implements Disposable {
       if (!isMountedAnew) return
       throw new GantryError(
         'STORE_UNREACHABLE',
-        'target: its folder was mounted anew; the work is begun again with it',
+        'target: its folder was mounted again; the migration continues with it',
       )
     }
-    const what =
-      now === undefined ? 'is not there' : 'is a different folder from the one that the work began with'
+    const what = now === undefined ? 'does not exist' : 'is not the folder that the migration started with'
     throw this.#torn(
       new GantryError(
         'STORE_UNREACHABLE',
-        `target: its folder ${what}; mount or move back what belongs there, or stop and start the migration to take it as it is`,
+        `target: its folder ${what}; mount or restore the original folder, or stop and start the migration to accept the new one`,
       ),
     )
   }
@@ -343,7 +344,7 @@ export async function sourceIdentityNow(
     if (now === undefined)
       throw new GantryError(
         'STORE_UNREACHABLE',
-        'source: its folder is not there; make it or mount it before it is accepted',
+        'source: its folder does not exist; create or mount it before you accept it',
       )
     const { sourceIdentity: before } = was
     const isOther = before !== undefined && differenceOf(source.name, before, now.identity) !== undefined
@@ -360,7 +361,7 @@ export async function sourceIdentityNow(
   }
   throw new GantryError(
     'STORE_UNREACHABLE',
-    `source: ${store.capabilities.storeName} cannot be looked at; make it, or see that it answers, before it is accepted`,
+    `source: ${store.capabilities.storeName} cannot be reached; create it or make it available before you accept it`,
   )
 }
 
@@ -437,7 +438,7 @@ async function answered<T>(side: StoreSide, { name: key }: Place, look: () => Pr
   } catch (error) {
     if (isGantryError(error)) throw error
     const said = error instanceof Error ? error.message : String(error)
-    throw new NotSeen('STORE_UNREACHABLE', `${side}: its folder cannot be looked at: ${said}`, {
+    throw new NotSeen('STORE_UNREACHABLE', `${side}: its folder cannot be read: ${said}`, {
       cause: error,
     })
   } finally {

@@ -3,6 +3,8 @@ import { pauseAfter, retry } from '../../../broker/common/retry.ts'
 import type { Collection } from '../../../broker/state/collection.ts'
 import { emission } from '../../../broker/state/events.ts'
 import type { Log } from '../../../broker/common/log.ts'
+import { maxTextLength } from '../../../subjects/kit/schemas.ts'
+import { shortened } from '../../../subjects/kit/shortened.ts'
 import { migrationEvents } from '../../../subjects/migrations/events.ts'
 import type { Movers } from '../../../subjects/migrations/agents.ts'
 import type { MigrationPriority } from '../../../subjects/migrations/model/model.ts'
@@ -18,7 +20,7 @@ import type { InFlightProgress } from '../progress/in-flight-progress.ts'
 import type { RemovalGuards } from '../removals/removal-guards.ts'
 import { RemovalsHeld } from '../live/on-hold.ts'
 import { drained, halted, sweep } from './clearing.ts'
-import { flushTarget } from './flush-target.ts'
+import { flushTarget, flushWithin, needsFlush, thisBoot } from './flush-target.ts'
 import {
   behindOf,
   changesViewOf,
@@ -32,10 +34,13 @@ import {
   stateOf,
 } from './followed.ts'
 import {
+  doubted,
+  flushed,
   restarted,
   factOf,
   found,
   type MigrationRecord,
+  read,
   scanForgotten,
   scanned,
   withLost,
@@ -44,7 +49,7 @@ import {
 import { matchedTarget } from '../removals/matched-target.ts'
 import { type Loss, lossText, WorkLostError } from '../progress/proof.ts'
 import { hasQueued, hasUnqueued, queueRegions, unqueued } from './regions.ts'
-import { isRootReplaced, Roots, SourceChanged } from './roots.ts'
+import { type Identities, isRootReplaced, Roots, SourceChanged } from './roots.ts'
 import { rescansOf, settleFailures } from './settled-failures.ts'
 import { isActive, isBetweenScans, isWorkedOn } from '../lifecycle/states.ts'
 import { entryFacts, applyTransition } from '../lifecycle/transition.ts'
@@ -58,6 +63,12 @@ const lostFact = (record: MigrationRecord, { items }: Loss) =>
     ...factOf(record),
     ...(items === undefined ? {} : { items }),
   })
+
+/** What is noted of where the work is done. */
+type Begun = Identities & Pick<MigrationRecord, 'unflushedBoot'>
+
+const unflushed = async (spec: MoveSpec): Promise<Pick<MigrationRecord, 'unflushedBoot'>> =>
+  thisBoot !== undefined && (await needsFlush(spec)) ? { unflushedBoot: thisBoot } : {}
 
 export interface RunnerOptions extends WorkStores {
   readonly records: Collection<typeof MigrationRecord>
@@ -84,6 +95,9 @@ export interface RunnerOptions extends WorkStores {
   readonly inFlight: InFlightProgress
   readonly log: Log
 }
+
+/** When work ends halfway, its target is flushed for so long at most: whoever stops the platform waits for it. */
+const flushAtEndMs = 10_000
 
 /** What the engine calls them. */
 const urgencies = {
@@ -191,7 +205,10 @@ export class Runner {
           break
         // The record says so, for as long as nobody has accepted it.
         followed.problem = error instanceof SourceChanged ? undefined : problemOf(error)
-        log.warn({ err: error, migration: migrationId }, 'A migration cannot go on at the moment; retrying.')
+        log.warn(
+          { err: error, migration: migrationId },
+          'A migration cannot continue at the moment; retrying.',
+        )
         await pauseAfter(attempt, signal)
       } finally {
         ended(followed)
@@ -216,6 +233,10 @@ export class Runner {
     if (record.state === 'STOPPING') return drained(this.#options, record, behindOf(followed))
     if (isRootReplaced(record, followed.roots)) {
       followed.roots.isRootReplaced = !(await this.#lost(record))
+      return
+    }
+    if (record.unflushedBoot !== undefined && record.unflushedBoot !== thisBoot) {
+      await this.#lost(record, 'power')
       return
     }
     const { migrationId, target } = record
@@ -244,7 +265,7 @@ export class Runner {
     if (active.isNew && isLost(record)) throw new WorkLostError({ isBroken: true })
     // Nobody works on what is in the queue before the record says what source and target are.
     if (!record.seeded) await active.seed()
-    await this.#noteBegun(record, roots)
+    await this.#noteBegun(record, { ...roots.identities, ...(await unflushed(spec)) })
     const isUnqueued = active.isNew && hasQueued(record)
     const pendingRegions = isUnqueued ? record.pendingRegions.map(unqueued) : record.pendingRegions
     await queueRegions(records, { ...record, pendingRegions }, active, failures)
@@ -269,7 +290,7 @@ export class Runner {
             if (latest.state === 'RUNNING') {
               await flushTarget(spec, signal)
               await noteScanned()
-            } else if (latest.lost !== undefined) await records.update(migrationId, found)
+            } else await this.#compared(latest)
             void guards.count(latest, spec, AbortSignal.any([signal, counting.signal]))
           },
           onLost: (loss) => this.#lostSome(record, loss),
@@ -293,7 +314,30 @@ export class Runner {
         if (!signal.aborted) throw error
       }
     }
+    await this.#flushAtEnd(record, spec)
     if (!this.#closing.signal.aborted) await halted(this.#options, record, behindOf(followed))
+  }
+
+  /** The work has ended before its time: what was written need not be read again when the host starts anew meanwhile. */
+  async #flushAtEnd(record: MigrationRecord, spec: MoveSpec): Promise<void> {
+    const { records, log } = this.#options
+    const { migrationId } = record
+    const workId = workIdOf(record)
+    const change = (next: (current: MigrationRecord) => MigrationRecord) =>
+      records.update(migrationId, (current) =>
+        current.unflushedBoot !== undefined && workIdOf(current) === workId ? next(current) : undefined,
+      )
+    try {
+      await flushWithin(spec, flushAtEndMs)
+      await change(flushed)
+    } catch (err) {
+      const unflushed = { since: new Date().toISOString(), reason: shortened(problemOf(err), maxTextLength) }
+      await change((current) => ({ ...current, unflushed })).catch(() => undefined)
+      log.warn(
+        { err, migration: migrationId },
+        'Copied files may not be on disk yet; if this host restarts, source and target are compared by content when the migration continues.',
+      )
+    }
   }
 
   /** Looks whether source and target are what they were, and goes on looking; that the source is not is kept in the record. */
@@ -326,24 +370,24 @@ export class Runner {
     return roots
   }
 
-  /** Keeps in the record that its root is in the queue, and what source and target are, before anything is done with them. */
-  async #noteBegun(record: MigrationRecord, { identities }: Roots): Promise<void> {
+  /** Keeps in the record that its root is in the queue, and what source, target and host are, before anything is done with them. */
+  async #noteBegun(record: MigrationRecord, begun: Begun): Promise<void> {
     const { migrationId, internalId } = record
-    const noted = { ...identities, seeded: true }
+    const noted = { ...begun, seeded: true }
     if (record.sourceChanged === undefined && isDeepStrictEqual({ ...record, ...noted }, record)) return
     await this.#options.records.update(migrationId, ({ sourceChanged: _over, ...current }) => {
       if (current.internalId !== internalId) return undefined
       // Another run begins with a root of its own.
-      return { ...current, ...identities, ...(workIdOf(current) === workIdOf(record) && { seeded: true }) }
+      return { ...current, ...begun, ...(workIdOf(current) === workIdOf(record) && { seeded: true }) }
     })
   }
 
   /**
    * The queue of a migration does not have all that it should, or some of its work was done in other folders.
-   * @param loss what is gone from the queue
+   * @param loss what is gone from the queue; `power`: of what was written to the target
    * @returns whether it restarts; what is kept of its work is needed as long as it does not
    */
-  async #lost(record: MigrationRecord, loss?: Loss): Promise<boolean> {
+  async #lost(record: MigrationRecord, loss?: Loss | 'power'): Promise<boolean> {
     const { records, log } = this.#options
     const { migrationId } = record
     const begun = await applyTransition(
@@ -353,21 +397,32 @@ export class Runner {
       (current) => {
         if (workIdOf(current) !== workIdOf(record)) return undefined
         const next = { ...restarted(current), pendingRegions: current.pendingRegions.map(unqueued) }
+        if (loss === 'power') return doubted(next)
         return loss === undefined ? next : withLost(next, loss, new Date())
       },
       (changed, previous) => [
-        ...(loss === undefined ? [] : [lostFact(changed, loss)]),
+        ...(loss === undefined || loss === 'power' ? [] : [lostFact(changed, loss)]),
         ...entryFacts(changed, previous),
       ],
     )
     if (begun === undefined) return false
-    log[loss === undefined ? 'warn' : 'error'](
-      { migration: migrationId, queue: workIdOf(record), ...loss },
-      loss === undefined
-        ? 'The work of a migration was lost; it is scanned from the start.'
-        : `The migration is scanned from the start: ${lossText(loss)}. Check the disk of the broker’s store.`,
-    )
-    await forgetWork(this.#options, workIdOf(record))
+    const queue = workIdOf(record)
+    if (loss === 'power')
+      log.warn(
+        { migration: migrationId, queue },
+        'This host failed before copied files were flushed to disk; source and target are scanned and compared by content.',
+      )
+    else if (loss === undefined)
+      log.warn(
+        { migration: migrationId, queue },
+        'The work of a migration was lost; it is scanned from the start.',
+      )
+    else
+      log.error(
+        { migration: migrationId, queue, ...loss },
+        `The migration is scanned from the start: ${lossText(loss)}. Check the disk of the broker’s store.`,
+      )
+    await forgetWork(this.#options, queue)
     return true
   }
 
@@ -384,6 +439,19 @@ export class Runner {
       (current) => (workIdOf(current) === workIdOf(record) ? withLost(current, loss, new Date()) : undefined),
       (changed) => [lostFact(changed, loss)],
     )
+  }
+
+  /** A live migration that follows changes has compared what was asked for. */
+  async #compared({ migrationId, lost, inDoubt, ...record }: MigrationRecord): Promise<void> {
+    if (lost === undefined && inDoubt === undefined) return
+    const { records, failures } = this.#options
+    const workId = workIdOf(record)
+    const failedPathCount = await failures.count(workId)
+    await records.update(migrationId, (current) => {
+      if (workIdOf(current) !== workId) return undefined
+      const compared = read(found(current), failedPathCount)
+      return isDeepStrictEqual(compared, current) ? undefined : compared
+    })
   }
 
   /** All that was in the queue is done. Nothing changes when somebody stopped it meanwhile, or asked for more. */
@@ -416,7 +484,7 @@ export class Runner {
     if (record === undefined) return
     log.info(
       { migration: migrationId, state: record.state, failedPathCount },
-      'The scan of a migration is over.',
+      'The scan of a migration is complete.',
     )
     if (!isBetweenScans(record.state)) return
     const { signal } = this.#closing

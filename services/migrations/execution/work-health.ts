@@ -12,6 +12,6 @@ export function workHealth(records: Iterable<MigrationRecord>) {
   )
   if (lost.length === 0) return { name, healthy: true }
   const shown = lost.slice(0, maxShown).join('; ') + (lost.length > maxShown ? '; …' : '')
-  const message = `The broker’s store was damaged: check its disk. ${shown}. What is missing is found by scanning or comparing once more.`
+  const message = `The broker’s store was damaged: check its disk. ${shown}. Missing work is found by scanning or comparing again.`
   return { name, healthy: false, message }
 }

@@ -19,7 +19,7 @@ export function stoppedInDoubt(record: MigrationRecord): MigrationRecord {
     state: 'STOPPED',
     resumable: true,
     abortReason: 'AUTO_ABORTED',
-    abortCause: 'its stored record may be outdated: check its settings, then start it',
+    abortCause: 'the stored record of the migration may be outdated: check its settings, then start it',
   }
 }
 
@@ -43,9 +43,9 @@ export async function abortedFor(
         : undefined,
     )
   } catch (err) {
-    log.warn({ err, migration: migrationId }, 'That a migration was stopped cannot be stored; retrying.')
+    log.warn({ err, migration: migrationId }, 'The stop of a migration could not be stored; retrying.')
     return false
   }
-  log.error({ err: error, migration: migrationId }, 'A migration cannot go on, and was stopped.')
+  log.error({ err: error, migration: migrationId }, 'A migration failed repeatedly and was stopped.')
   return true
 }

@@ -4,8 +4,11 @@ import type { Upcaster } from '../../../broker/state/envelope.ts'
 import { failureClassNames } from '../../../subjects/migrations/model/failure-classes.ts'
 import {
   additionalProperties,
+  EnteredState,
+  maxKeptStates,
   maxPendingRegions,
   migrationPriorities,
+  type MigrationState,
   migrationStates,
 } from '../../../subjects/migrations/model/model.ts'
 import { actionPolicyNames } from '../../../subjects/migrations/model/terms.ts'
@@ -73,6 +76,8 @@ export const MigrationRecord = strict({
   metadata: Type.Optional(Metadata),
   links: Type.Optional(LinkPolicy),
   state: Type.Enum(migrationStates),
+  /** Those that it entered last, the oldest first; not there where an earlier release was the last to change one. */
+  states: Type.Optional(list(EnteredState, maxKeptStates)),
   resumable: Type.Boolean(),
   abortReason: Type.Optional(Type.Enum(['AUTO_ABORTED', 'MANUALLY_ABORTED_BY_USER'])),
   /** Of one that was aborted because it failed again and again. */
@@ -130,6 +135,20 @@ export const MigrationRecord = strict({
       time: Timestamp('When that was noticed'),
     }),
   ),
+  /**
+   * Boot of this host in which something was written to the target that may not be on its disk: another boot may have lost
+   * it. Not there for a target that keeps what it has answered for.
+   */
+  unflushedBoot: Type.Optional(Type.String({ minLength: 1, maxLength: 40 })),
+  /** What was written could not be flushed when the work ended. */
+  unflushed: Type.Optional(
+    strict({
+      since: Timestamp('When that was tried last'),
+      reason: Type.String({ maxLength: maxTextLength }),
+    }),
+  ),
+  /** What was written last before this host went down may be lost: what is at the target is read, until a scan is over and no path is among the failures. */
+  inDoubt: Type.Optional(Type.Boolean()),
   /** What its source was when the work began, or when somebody accepted it; only of a folder of this host. */
   sourceIdentity: Type.Optional(SourceIdentity),
   /** The same of a store of another host that can be told from another one of its name. */
@@ -144,6 +163,8 @@ export const MigrationRecord = strict({
       isGone: Type.Optional(Type.Boolean({ description: 'Whether nothing is there that could be accepted' })),
     }),
   ),
+  /** Of a live one: all that was at the source then is at the target, as all of it was scanned again, whatever was told. */
+  rescanned: Type.Optional(Timestamp('When that was asked for')),
   /** So many deletions somebody approved of. */
   approvedDeletions: Type.Optional(Count('Files and folders')),
 })
@@ -188,6 +209,7 @@ export function restarted(current: MigrationRecord): MigrationRecord {
     approvedDeletions: _approved,
     behindSince: _behind,
     lost: _lost,
+    rescanned: _rescanned,
     ...record
   } = current
   const cutShort = scanned === undefined && (record.seeded || wasCutShort === true)
@@ -221,12 +243,42 @@ export const withLost = (
 /** The record when all that those were about is found. */
 export const found = ({ lost: _lost, ...current }: MigrationRecord): MigrationRecord => current
 
+/** The record when the work goes on by what its host had not yet written to the disk when it went down. */
+export const doubted = (current: MigrationRecord): MigrationRecord => ({ ...flushed(current), inDoubt: true })
+
+/** The record when what is at the target is read: by a scan that is over, but for paths that have failed in it. */
+export function read(current: MigrationRecord, failedPathCount: number): MigrationRecord {
+  const { inDoubt: _doubt, ...sure } = current
+  return failedPathCount > 0 ? current : sure
+}
+
+/** The record when all that this host has written is on the disk of the target. */
+export const flushed = ({
+  unflushedBoot: _before,
+  unflushed: _told,
+  ...current
+}: MigrationRecord): MigrationRecord => current
+
+/** The record when it has entered a state. */
+export const entered = (current: MigrationRecord, state: MigrationState, now: Date): MigrationRecord => ({
+  ...current,
+  state,
+  states: [...(current.states ?? []), { state, since: now.toISOString() }].slice(-maxKeptStates),
+})
+
 /** What every event about a migration says. */
 export const factOf = ({ migrationId, internalId, state }: MigrationRecord) => ({
   migrationId,
   internalId,
   state,
 })
+
+/** Whether, and when, somebody has asked for all of it to be scanned again. */
+function rescannedIn({ path, pendingRegions }: MigrationRecord): Pick<MigrationRecord, 'rescanned'> {
+  const all = pendingRegions.filter((one) => one.failures === undefined && one.path === path)
+  const rescanned = all.at(-1)?.created
+  return rescanned === undefined ? {} : { rescanned }
+}
 
 /** The record when its queue is empty. */
 export function scanned(
@@ -235,10 +287,12 @@ export function scanned(
   now: Date,
 ): MigrationRecord {
   const time = now.toISOString()
-  const { behindSince: _behind, ...rest } = found(current)
-  const record = { ...rest, scanned: current.scanned ?? time, pendingRegions: [] }
+  const { behindSince: _behind, ...rest } = read(found(current), failedPathCount)
   const { kind, recurrence } = current
-  if (kind === 'live') return record
+  const live = { ...rest, scanned: current.scanned ?? time, pendingRegions: [], ...rescannedIn(current) }
+  // It goes on writing.
+  if (kind === 'live') return live
+  const record = flushed(live)
   const totals = { counts, scanToForget: true }
   if (recurrence === undefined) return { ...record, ...totals, completed: time }
   const filesMigrated = counts.filesMigrated + counts.linksMigrated

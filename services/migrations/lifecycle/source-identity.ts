@@ -58,13 +58,14 @@ export function differenceOf(
   is: SourceIdentity | undefined,
 ): string | undefined {
   const its = `its folder ${folder}`
-  if (is === undefined) return `${its} is not there`
+  if (is === undefined) return `${its} does not exist`
   if (!isSame(was.root, is.root)) return `${its} is a different folder: ${wasAndIs(was.root, is.root)}`
   const now = new Map(is.mounts.map((mount) => [mount.path, mount.is]))
   for (const { path, is: before } of was.mounts) {
     const mounted = now.get(path)
-    if (mounted === undefined) return `nothing is mounted at ${path} any more; it was ${inWords(before)}`
-    if (!isSame(before, mounted)) return `something else is mounted at ${path}: ${wasAndIs(before, mounted)}`
+    if (mounted === undefined) return `nothing is mounted at ${path}; it was ${inWords(before)}`
+    if (!isSame(before, mounted))
+      return `a different file system is mounted at ${path}: ${wasAndIs(before, mounted)}`
   }
   return undefined
 }
@@ -85,8 +86,8 @@ export const inWords = ({ type, fileSystem, inode, born }: FolderIdentity): stri
 /** What the source of a migration is, in words; it may have more mounts than there is room for. */
 export function sourceInWords({ sourceIdentity, storeIdentity }: SourceIs): string {
   if (storeIdentity !== undefined)
-    return `a container that was made, or whose properties were changed, at ${storeIdentity.changed}`
-  if (sourceIdentity === undefined) return 'not known'
+    return `a container that was created or whose properties were changed at ${storeIdentity.changed}`
+  if (sourceIdentity === undefined) return 'unknown'
   const { root, mounts } = sourceIdentity
   const mounted = mounts.map(({ path, is }) => `${inWords(is)} mounted at ${path}`)
   return shortened([inWords(root), ...mounted].join('; '), maxTextLength)

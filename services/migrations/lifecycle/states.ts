@@ -66,6 +66,7 @@ const transitions: Record<MigrationState, Partial<Record<Trigger, Next | 'after 
     stop: 'STOPPING',
     reset: 'SCHEDULED',
     rescan: 'SCHEDULED',
+    delete: 'gone',
   },
   RECURRENCE_SCHEDULED: { admitted: 'RUNNING', stop: 'STOPPING', reset: 'SCHEDULED' },
 }
@@ -88,7 +89,7 @@ export function requireNext(migrationId: string, situation: Situation, command: 
   if (to !== undefined) return to
   const { state, resumable } = situation
   const allowed = allowedIn(situation)
-  const can = allowed.length === 0 ? 'nothing until that ends' : allowed.join(', ')
+  const can = allowed.length === 0 ? 'nothing until this ends' : allowed.join(', ')
   const described = state === 'STOPPED' && !resumable ? 'STOPPED and not resumable' : state
   throw new GantryError(
     'NOT_ALLOWED_IN_STATE',

@@ -4,7 +4,7 @@ import { isGantryError } from '../../../subjects/kit/errors.ts'
 import { migrationEvents } from '../../../subjects/migrations/events.ts'
 import { move } from '../../kit/transition.ts'
 import type { MigrationState } from '../../../subjects/migrations/model/model.ts'
-import { factOf, type MigrationRecord } from './record.ts'
+import { entered, factOf, type MigrationRecord } from './record.ts'
 import { type Command, type Happening, next, requireNext } from './states.ts'
 
 type Records = Collection<typeof MigrationRecord>
@@ -24,7 +24,7 @@ export async function command(
   facts: Facts = entryFacts,
 ): Promise<MigrationRecord> {
   const to = (current: MigrationRecord) => requireNext(migrationId, current, trigger)
-  return (await move(records, migrationId, to, change, facts)).record
+  return (await move(records, migrationId, to, noting(to, change), facts)).record
 }
 
 /**
@@ -40,7 +40,7 @@ export async function applyTransition(
 ): Promise<MigrationRecord | undefined> {
   const to = (current: MigrationRecord) => next(current, trigger)
   try {
-    const { record, happened } = await move(records, migrationId, to, change, facts)
+    const { record, happened } = await move(records, migrationId, to, noting(to, change), facts)
     return happened ? record : undefined
   } catch (error) {
     if (isGantryError(error, 'NOT_FOUND')) return undefined
@@ -48,8 +48,18 @@ export async function applyTransition(
   }
 }
 
+/** The change with the state that is entered among those that are kept; who stays in one enters none. */
+const noting =
+  (to: (current: MigrationRecord) => MigrationState | 'gone' | undefined, change: Change): Change =>
+  (current) => {
+    const [state, changed] = [to(current), change(current)]
+    if (changed === undefined || state === undefined || state === 'gone' || state === current.state)
+      return changed
+    return entered(changed, state, new Date())
+  }
+
 /** The event of a state that was entered; completion has figures of its own, and nothing enters NONSCHEDULED. */
-const entered = {
+const entryEvents = {
   SCHEDULED: migrationEvents.scheduled,
   RECURRENCE_SCHEDULED: migrationEvents.scheduled,
   RUNNING: migrationEvents.started,
@@ -63,5 +73,5 @@ const entered = {
 export function entryFacts(changed: MigrationRecord, previous: MigrationState): Emission[] {
   const { state, migrationId } = changed
   if (state === previous || state === 'NONSCHEDULED' || state === 'COMPLETED') return []
-  return [emission(entered[state], migrationId, { ...factOf(changed), previous })]
+  return [emission(entryEvents[state], migrationId, { ...factOf(changed), previous })]
 }

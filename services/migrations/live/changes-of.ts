@@ -52,6 +52,6 @@ export async function changesOf(
   return new Changes({
     ...all,
     feed: comparison(),
-    reason: told?.refusal ?? 'the source does not tell of its changes',
+    reason: told?.refusal ?? 'the source does not report changes',
   })
 }

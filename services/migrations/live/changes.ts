@@ -217,11 +217,15 @@ export class Changes {
 
   view(): ChangesView {
     const { comparesMs } = this.#otherNames
+    const told = this.#feed?.toldUntilMs
+    // A comparison finds what nobody has told.
+    const toldUntilMs = told && Math.max(told, this.#comparisons.comparedMs ?? told)
     const isToCompare = (this.#comparisons.dueMs ?? this.#otherNames.sinceMs) !== undefined
     return {
       detection: this.#feed?.detection ?? 'off',
       reason: this.#reason,
       lagSeconds: lagSeconds(this.#isOff ? undefined : (this.#closedMs ?? this.#oldestMs)),
+      toldUntilMs: toldUntilMs === undefined ? undefined : timeOf(toldUntilMs),
       unscheduled: this.#dirty.changes + this.#held.changes + (isToCompare ? 1 : 0) + this.#renamings.length,
       scheduled: this.#batches.changes,
       writtenTo: this.#oldestMs === undefined ? undefined : this.#held.writtenTo,
@@ -390,7 +394,7 @@ export class Changes {
     this.#countFirst()
     log.warn(
       { migration, reason: error.message },
-      'The source of a live migration cannot be watched; it is compared with the target from time to time.',
+      'The source of a live migration cannot be watched; it is compared with the target at intervals.',
     )
     await this.#open()
     this.#comparisons.newsEnded()

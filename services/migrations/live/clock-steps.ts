@@ -22,11 +22,9 @@ export class ClockSteps {
     // One of the two is read in whole milliseconds.
     const stepSeconds = Math.round(stepMs / 100) / 10
     const seconds = Math.abs(stepSeconds)
-    const what = stepMs < 0 ? `was set back by ${seconds} s` : `went ${seconds} s ahead, or the host slept`
-    this.#log.warn(
-      { stepSeconds },
-      `The clock of the host ${what}: what goes by the time of day goes by the new one.`,
-    )
+    const what =
+      stepMs < 0 ? `was set back by ${seconds} s` : `jumped ${seconds} s ahead, or the host was suspended`
+    this.#log.warn({ stepSeconds }, `The clock of the host ${what}; schedules and windows use the new time.`)
   }
 }
 

@@ -44,6 +44,10 @@ export class WithComparisons implements ChangeFeed {
     this.#comparison = new Comparison(seconds)
   }
 
+  get toldUntilMs(): number | undefined {
+    return this.#feed.toldUntilMs
+  }
+
   async open(listener: FeedListener, signal: AbortSignal): Promise<boolean> {
     const missedNothing = await this.#feed.open(listener, signal)
     await this.#comparison.open(listener)

@@ -7,6 +7,7 @@ export class Comparisons {
   #askedMs: number | undefined
   #begunMs: number | undefined
   #knownMs: number
+  #comparedMs: number | undefined
   #isGapOpen: boolean
 
   /** @param gapSinceMs since when nobody was told of changes; undefined where nobody has to be */
@@ -34,6 +35,11 @@ export class Comparisons {
   /** What was at the source at this moment is at the target, or was met by the scan; of what came later only news tells. */
   get knownMs(): number {
     return this.#knownMs
+  }
+
+  /** What was at the source at this moment the last comparison has brought; undefined without one. */
+  get comparedMs(): number | undefined {
+    return this.#comparedMs
   }
 
   /** Changes were missed before this began, and no comparison is over that found them. */
@@ -73,6 +79,7 @@ export class Comparisons {
   /** All that it found is at the target. */
   end(): void {
     this.#knownMs = Math.max(this.#knownMs, this.#begunMs ?? 0)
+    this.#comparedMs = this.#begunMs
     this.#begunMs = undefined
     this.#isGapOpen = false
   }

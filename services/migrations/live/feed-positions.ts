@@ -4,7 +4,7 @@ import type { NatsConnection } from '../../../broker/rpc/connection.ts'
 import { Collection } from '../../../broker/state/collection.ts'
 import type { RecordJournals } from '../../../broker/state/books/record-journal.ts'
 import { strict } from '../../../subjects/kit/schemas.ts'
-import type { FeedPositions } from '../../drivers/feeds/feed.ts'
+import { type FeedPositions, maxPositionText } from '../../drivers/feeds/feed.ts'
 
 /** Live migrations that read one stream together and go on where they were; further ones compare everything instead. */
 const maxReaders = 1_000
@@ -13,7 +13,7 @@ const StoredPosition = strict({
   stream: Type.String({ maxLength: 1_000 }),
   /** Who is there: any other one has to compare everything. */
   readers: Type.Array(Type.String({ maxLength: 200 }), { maxItems: maxReaders }),
-  at: Type.String({ maxLength: 4_000 }),
+  at: Type.String({ maxLength: maxPositionText }),
 })
 
 /** A stream's name may be an address, which no key can be. */

@@ -49,6 +49,8 @@ export interface ChangesView {
    * or follows them, and until the first scan is over, since the last moment of which it is known that all was found.
    */
   readonly lagSeconds: number
+  /** All that was changed before has been told, in milliseconds since 1970; undefined where changes are told at once. */
+  readonly toldUntilMs?: number | undefined
   /** Changes that are not in the queue yet. */
   readonly unscheduled: number
   /** Changes that are in the queue. */

@@ -33,7 +33,7 @@ export class RemovalsHeld extends Error {
   readonly held: Held
 
   constructor(held: Held) {
-    super('there are more removals than may be made without approval')
+    super('the number of removals exceeds the limit without approval')
     this.held = held
   }
 }

@@ -59,7 +59,11 @@ export class ReportedFeed implements ChangeFeed {
 
   constructor(options: ReportedFeedOptions) {
     this.#options = options
-    this.reason = `reported by others (${filesystems['report-changes'].subject})`
+    this.reason = `reported by other programs (${filesystems['report-changes'].subject})`
+  }
+
+  get toldUntilMs(): number {
+    return this.#heardMs
   }
 
   async open(listener: FeedListener, signal: AbortSignal): Promise<boolean> {

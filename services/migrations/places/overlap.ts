@@ -10,10 +10,10 @@ export const areNested = (one: Location, other: Location): boolean => relation(o
 function relation(
   one: Location,
   other: Location,
-): 'is the same folder as' | 'lies inside' | 'contains' | undefined {
+): 'is the same folder as' | 'is inside' | 'contains' | undefined {
   const [isIn, contains] = [holds(other, one), holds(one, other)]
   if (isIn && contains) return 'is the same folder as'
-  return isIn ? 'lies inside' : contains ? 'contains' : undefined
+  return isIn ? 'is inside' : contains ? 'contains' : undefined
 }
 
 /**
@@ -33,7 +33,7 @@ export async function requireApart(
   for (const [index, there] of targets.entries()) {
     const found = relation(folders[index]!, from)
     if (found === undefined) continue
-    const problem = `must be apart from the source: ${there} in ${target} ${found} ${path} in ${source}`
+    const problem = `must not overlap with the source: ${there} in ${target} ${found} ${path} in ${source}`
     throw notAccepted('target', problem)
   }
 }

@@ -1,5 +1,6 @@
 import { GantryError, isGantryError, notAccepted } from '../../../subjects/kit/errors.ts'
 import { product } from '../../../subjects/kit/names.ts'
+import { shellArgument } from '../../../subjects/kit/shell-word.ts'
 import { asInOrder } from './as-in-order.ts'
 import type { Location } from '../../drivers/contract/driver.ts'
 import type { FilesystemKind } from '../../../subjects/filesystems/kinds.ts'
@@ -32,8 +33,8 @@ export async function onlySource({ sources }: PlaceDependencies): Promise<string
   if (only !== undefined && others.length === 0) return only
   const problem =
     only === undefined
-      ? 'is required; there is no source yet'
-      : `is required; there are ${[only, ...others].join(', ')}`
+      ? 'is required; add a source filesystem first'
+      : `is required; choose one of ${[only, ...others].join(', ')}`
   throw notAccepted('source', problem)
 }
 
@@ -50,10 +51,8 @@ export async function requirePlaces(
       throw new GantryError('NOT_FOUND', `${field}: ${problem}`)
     })
   const [from, to] = await asInOrder([known('source', source), known('target', target)])
-  if (!from.isSource)
-    throw new GantryError('NOT_FOUND', `${source} is a target; there is no source of that name`)
-  if (to.isSource)
-    throw new GantryError('NOT_FOUND', `${target} is a source; there is no target of that name`)
+  if (!from.isSource) throw new GantryError('NOT_FOUND', `${source} is a target; no source has this name`)
+  if (to.isSource) throw new GantryError('NOT_FOUND', `${target} is a source; no target has this name`)
   return from
 }
 
@@ -63,13 +62,13 @@ type Asked = Pick<MigrationRecord, 'migrationId' | 'path' | 'source' | 'target'>
 export function requireUnique(others: readonly Asked[], asked: Asked): void {
   for (const other of others) {
     if (other.migrationId === asked.migrationId) {
-      throw new GantryError('ALREADY_EXISTS', `there is a migration ${asked.migrationId} already`)
+      throw new GantryError('ALREADY_EXISTS', `migration ${asked.migrationId} already exists`)
     }
     const samePlaces = other.source === asked.source && other.target === asked.target
     if (samePlaces && other.path === asked.path) {
       throw new GantryError(
         'ALREADY_EXISTS',
-        `${other.migrationId} migrates ${asked.path} to ${asked.target} already`,
+        `migration ${other.migrationId} already copies ${asked.path} to ${asked.target}: use it, delete it with "${product} migrations delete ${shellArgument(other.migrationId)}", or choose another path`,
       )
     }
   }

@@ -10,12 +10,13 @@ import type { Condition } from '../../../subjects/migrations/model/conditions.ts
 import { migrationEvents } from '../../../subjects/migrations/events.ts'
 import { plural } from '../../../subjects/kit/plural.ts'
 import { maxTextLength } from '../../../subjects/kit/schemas.ts'
+import { shellArgument } from '../../../subjects/kit/shell-word.ts'
 import { shortened } from '../../../subjects/kit/shortened.ts'
 import type { ChangesView } from '../live/following.ts'
 import { lossText } from './proof.ts'
 import { factOf, type MigrationRecord, workIdOf } from '../lifecycle/record.ts'
 import { windowChangeMs } from '../../scheduling/recurrence.ts'
-import { isActive } from '../lifecycle/states.ts'
+import { isActive, isBetweenScans } from '../lifecycle/states.ts'
 import { isInTime } from '../../scheduling/admission.ts'
 
 /** How the work on a migration goes, as whoever does it knows. */
@@ -126,9 +127,12 @@ export class Conditions {
       ...(record.sourceChanged === undefined ? [] : [sourceChanged(record, record.sourceChanged)]),
       ...(problem === undefined ? [] : [said('CANNOT_GO_ON', problem)]),
       ...(record.lost === undefined ? [] : [said('WORK_LOST', lossText(record.lost))]),
+      ...(record.inDoubt === true ? [plain('TARGET_IN_DOUBT')] : []),
       ...(isComparing ? [said('COMPARING', changes.reason)] : []),
       ...(writtenTo === undefined ? [] : [said('BEING_WRITTEN', pathBelow(record, writtenTo))]),
-      ...(comparesAtMs === undefined ? [] : [said('HARD_LINKS', `it begins at ${isoTime(comparesAtMs)}`)]),
+      ...(comparesAtMs === undefined
+        ? []
+        : [said('HARD_LINKS', `next comparison at ${isoTime(comparesAtMs)}`)]),
       ...(failed === 0 ? [] : [pathsFailed(failed)]),
     ]
   }
@@ -168,7 +172,20 @@ export function recordConditions(record: MigrationRecord, nowMs: number): Condit
   const { state } = record
   const ofSource =
     record.sourceChanged === undefined || isActive(state) ? [] : [sourceChanged(record, record.sourceChanged)]
-  return [...ofSource, ...stateConditions(record, nowMs)]
+  return [...ofSource, ...notFlushed(record), ...doubt(record), ...stateConditions(record, nowMs)]
+}
+
+/** Of work that has ended: what goes on writes, and flushes at its own end. */
+const notFlushed = ({ state, unflushed }: MigrationRecord): Condition[] =>
+  unflushed === undefined || isActive(state)
+    ? []
+    : [{ ...said('TARGET_NOT_FLUSHED', unflushed.reason), since: unflushed.since }]
+
+/** Of a scan that is over: what failed in it is not known to be whole. */
+function doubt({ migrationId, state, inDoubt = false, created, scanned }: MigrationRecord): Condition[] {
+  if (!inDoubt || !isBetweenScans(state)) return []
+  const left = `this is done except for failed paths: retry them with "gantry migrations retry-failures ${shellArgument(migrationId)}"`
+  return [{ ...said('TARGET_IN_DOUBT', left), since: scanned ?? created }]
 }
 
 function stateConditions(record: MigrationRecord, nowMs: number): Condition[] {
@@ -200,15 +217,13 @@ function sourceChanged(
   { since, difference, isGone = false }: NonNullable<MigrationRecord['sourceChanged']>,
 ): Condition {
   const told = shortened(difference, maxDifferenceLength)
-  if (isGone) return { ...said('SOURCE_CHANGED', `${told}. Mount it or move it back`), since }
-  const name = /^[\w.-]+$/.test(migrationId)
-    ? migrationId
-    : `'${migrationId.replaceAll("'", String.raw`'\''`)}'`
+  if (isGone) return { ...said('SOURCE_CHANGED', `${told}. Mount it or restore it`), since }
+  const name = shellArgument(migrationId)
   const removes = kind === 'live' || targetMatch !== undefined
   const effect = removes
-    ? 'what is not at the source is then removed at the target'
-    : 'nothing is removed at the target because of that'
-  const fix = `Mount or move back what belongs there, or accept what is there now: "gantry migrations accept-source ${name}"; ${effect}`
+    ? 'files that are not at the source are then removed at the target'
+    : 'nothing is then removed at the target'
+  const fix = `Restore the original source, or accept the current one with "gantry migrations accept-source ${name}"; ${effect}`
   return { ...said('SOURCE_CHANGED', `${told}. ${fix}`), since }
 }
 
@@ -222,7 +237,7 @@ function forWindow({ recurrence }: MigrationRecord, nowMs: number): Deferral {
   const nextMs = recurrence && windowChangeMs(recurrence, nowMs)
   return nextMs === undefined
     ? plain('WAITS_FOR_WINDOW')
-    : said('WAITS_FOR_WINDOW', `the next begins at ${isoTime(nextMs)}`)
+    : said('WAITS_FOR_WINDOW', `next window at ${isoTime(nextMs)}`)
 }
 
 const pathBelow = ({ path }: MigrationRecord, below: string): string =>

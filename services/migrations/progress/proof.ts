@@ -36,8 +36,8 @@ export class WorkLostError extends Error {
 /** For a person. */
 export const lossText = ({ items }: Pick<Loss, 'items'>): string =>
   items === undefined
-    ? 'the broker has lost work items of the migration'
-    : `the broker has lost ${items} or more work items of the migration`
+    ? 'the broker lost work items of the migration'
+    : `the broker lost at least ${items} work items of the migration`
 
 /** Sums are kept below this: exact in a number also when two of them are added. */
 const sumLimit = 2 ** 48

@@ -40,7 +40,10 @@ export async function matchedTarget(
         ? { ...current, deletions, resumable: true, abortReason: 'AUTO_ABORTED' }
         : undefined,
     )
-    log.warn({ migration: migrationId, deletions }, 'There are too many deletions to make without approval.')
+    log.warn(
+      { migration: migrationId, deletions },
+      'The number of deletions exceeds the limit; they wait for approval.',
+    )
     return false
   }
   await note(deletions, ({ approvedDeletions: _done, ...current }) => current)

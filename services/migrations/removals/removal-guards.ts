@@ -135,7 +135,7 @@ export class RemovalGuards {
     } catch (err) {
       guarded.countedMs = undefined
       if (!signal.aborted)
-        log.warn({ err, migration: migrationId }, 'A target could not be counted; retrying.')
+        log.warn({ err, migration: migrationId }, 'The files of a target could not be counted; retrying.')
     }
   }
 
@@ -168,7 +168,10 @@ export class RemovalGuards {
         ? { ...current, ...behind, deletions, resumable: true, abortReason: 'AUTO_ABORTED' }
         : undefined,
     )
-    log.warn({ migration: migrationId, deletions }, 'There are too many deletions to make without approval.')
+    log.warn(
+      { migration: migrationId, deletions },
+      'The number of deletions exceeds the limit; they wait for approval.',
+    )
   }
 
   #of(record: MigrationRecord): Guarded {

@@ -56,8 +56,8 @@ function goneText({ state }: Told, vanished: Vanished): string {
   const gone = isBetweenScans(state) ? vanishedText(vanished) : undefined
   if (gone === undefined) return ''
   return state === 'COMPLETED'
-    ? `; ${gone}: for what was renamed see add-pending-region`
-    : `; ${gone}: what was renamed comes with the next scan`
+    ? `; ${gone}: to copy renamed files, use add-pending-region`
+    : `; ${gone}: renamed files are copied by the next scan`
 }
 
 function stoppedText({ resumable, deletions, abortCause }: Told): string | undefined {
@@ -65,11 +65,11 @@ function stoppedText({ resumable, deletions, abortCause }: Told): string | undef
     const { files, folders, removedWithinHour } = deletions
     const held = `${plural(files, 'file')} and ${plural(folders, 'folder')}`
     return removedWithinHour === undefined
-      ? `stopped before ${held} of the target are deleted: see plan, then approve-deletions`
-      : `stopped before ${held} more are deleted at the target, after ${removedWithinHour} within an hour: see plan, then approve-deletions`
+      ? `stopped before deleting ${held} at the target: see plan, then approve-deletions`
+      : `stopped before deleting ${held} more at the target, after ${removedWithinHour} within an hour: see plan, then approve-deletions`
   }
-  if (!resumable) return 'stopped, and cannot go on'
-  return abortCause === undefined ? undefined : `stopped, as it could not go on: ${abortCause}`
+  if (!resumable) return 'stopped, cannot be resumed'
+  return abortCause === undefined ? undefined : `stopped because of an error: ${abortCause}`
 }
 
 /** Conditions in which nothing moves, in a few words; the most telling first. */
@@ -77,14 +77,14 @@ const blocking = {
   SOURCE_CHANGED: 'the source has changed',
   SOURCE_EMPTY: 'the source is empty',
   SOURCE_UNREACHABLE: 'the source does not answer',
-  SOURCE_REFUSES: 'the source refuses',
-  SOURCE_THROTTLED: 'the source asks for fewer requests',
+  SOURCE_REFUSES: 'the source rejects requests',
+  SOURCE_THROTTLED: 'the source throttles requests',
   TARGET_UNREACHABLE: 'the target does not answer',
-  TARGET_REFUSES: 'the target refuses',
-  TARGET_THROTTLED: 'the target asks for fewer requests',
-  CANNOT_GO_ON: 'the work on it broke off',
+  TARGET_REFUSES: 'the target rejects requests',
+  TARGET_THROTTLED: 'the target throttles requests',
+  CANNOT_GO_ON: 'the work failed',
   WAITS_FOR_STORAGE: 'the storage of the platform is nearly full',
-  WAITS_FOR_AGENT: 'no agent is there that can move it',
+  WAITS_FOR_AGENT: 'no transfer agent reaches both stores',
 } as const satisfies Partial<Record<ConditionReason, string>>
 const blockingReasons = Object.keys(blocking) as (keyof typeof blocking)[]
 

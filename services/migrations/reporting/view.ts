@@ -100,6 +100,7 @@ export function publicMigration(
     sourceCleanupTracker: cleanupTracker(cleanups, internalId),
     ...(comparisonSeconds === undefined ? {} : { comparisonPeriodSeconds: comparisonSeconds }),
     ...publicChanges(changes),
+    ...toldUntil(record, changes?.toldUntilMs),
     metadata,
     links,
     notKept: {
@@ -265,4 +266,14 @@ function span(inSeconds: number): { inSeconds: number; asText: string } {
         ? `${minutes}m ${two(seconds)}s`
         : `${seconds}s`
   return { inSeconds, asText }
+}
+
+/** @param toldMs until when the source has told of changes; undefined where it tells at once, or nobody follows it */
+function toldUntil(
+  { rescanned }: Pick<MigrationRecord, 'rescanned'>,
+  toldMs: number | undefined,
+): Pick<Migration, 'changesToldUntil'> {
+  if (toldMs === undefined) return {}
+  const ms = rescanned === undefined ? toldMs : Math.max(toldMs, Date.parse(rescanned))
+  return { changesToldUntil: new Date(ms).toISOString() }
 }

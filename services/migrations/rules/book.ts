@@ -67,7 +67,10 @@ export class RuleBook {
     try {
       for (const rule of rules) {
         if (defaultRule(rule.id) !== undefined)
-          throw new GantryError('ALREADY_EXISTS', `${rule.id} comes with Gantry`)
+          throw new GantryError(
+            'ALREADY_EXISTS',
+            `${rule.id} is a built-in rule of Gantry; choose another id`,
+          )
         await this.#made[effect].create(rule.id, rule)
         made.push(rule.id)
       }
@@ -82,7 +85,7 @@ export class RuleBook {
     if (effect === 'exclusion' && defaultRule(id) !== undefined) {
       throw new GantryError(
         'NOT_ALLOWED_IN_STATE',
-        `${id} comes with Gantry; take it from single migrations (exclusions detach)`,
+        `${id} is a built-in rule and cannot be deleted; detach it from single migrations (exclusions detach)`,
       )
     }
     await this.#made[effect].delete(id)
@@ -145,21 +148,21 @@ export class RuleBook {
     if (all.length > maxRules || length > maxRulesLength) {
       throw new GantryError(
         'NOT_ACCEPTED',
-        `a migration has at most ${maxRules} rules, and ${maxRulesLength} characters in all of them; these are ${all.length} and ${length}`,
+        `a migration can have at most ${maxRules} rules with ${maxRulesLength} characters in total; these are ${all.length} rules with ${length} characters`,
       )
     }
     const size = all.reduce((sum, rule) => sum + programSize(rule), 0)
     if (size > maxProgramSizeOfAll) {
       throw new GantryError(
         'NOT_ACCEPTED',
-        `the patterns of a migration have at most ${maxProgramSizeOfAll} steps together; these have ${size}`,
+        `the patterns of a migration can have at most ${maxProgramSizeOfAll} steps in total; these have ${size}: use fewer or simpler patterns`,
       )
     }
     const aging = kind === 'live' ? all.find(({ type }) => type === 'age') : undefined
     if (aging === undefined) return
     throw new GantryError(
       'UNSUPPORTED',
-      `${aging.id} goes by age, and a live migration would never look again at what was too young`,
+      `${aging.id} selects files by age, which a live migration cannot re-evaluate as files get older`,
     )
   }
 }

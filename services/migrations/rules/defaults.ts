@@ -7,7 +7,7 @@ import { type StoreKind, storeKinds } from '../../drivers/index.ts'
 export const globalExclusions: readonly Rule[] = [
   {
     id: 'default-unfinished-files',
-    description: 'What another migration has under construction: it gets its own name when it is whole',
+    description: 'Temporary files of other migrations, which are renamed when they are complete',
     type: 'regex',
     patternType: 'GLOB',
     regex: `${temporaryPrefix}*~*~*`,

@@ -41,7 +41,7 @@ export const explainer =
     if (record === undefined) throw new GantryError('NOT_FOUND', `there is no migration ${migrationId}`)
     const path = pathFromText(text)
     if (given.modified !== undefined && Number.isNaN(Date.parse(given.modified)))
-      throw notAccepted('modified', 'must be a moment such as 2026-01-31T12:00:00Z')
+      throw notAccepted('modified', 'must be a time such as 2026-01-31T12:00:00Z')
     const elsewhere = outside(record, path)
     if (elsewhere !== undefined) return { path: textFromPath(path), ...elsewhere }
     const judged = await judgedOf(given, () => lookAt(record.source, textFromPath(path)))
@@ -90,13 +90,13 @@ function depends({ exclusions, inclusions }: RuleLists): Explanation | undefined
     ...(effect === 'exclusion'
       ? { exclusion: ruleView('exclusion', rule) }
       : { inclusion: ruleView('inclusion', rule) }),
-    explanation: `whether the ${effect} ${rule.id} matches it depends on its ${what}, which is not known: give it (${option})`,
+    explanation: `whether the ${effect} ${rule.id} matches the path depends on its ${what}, which is unknown: specify it with ${option}`,
   }
 }
 
 function outside({ path: root }: MigrationRecord, path: Buffer): Explanation | undefined {
   if (isWithin(pathFromText(root), path)) return undefined
-  return { decision: 'OUTSIDE', explanation: `the migration is of ${root}, and this lies elsewhere` }
+  return { decision: 'OUTSIDE', explanation: `the path is outside ${root}, the path of the migration` }
 }
 
 /** The folders from the one below the migration's own down to the path itself. */
@@ -124,7 +124,7 @@ function byRule(
     const isLast = step.length === path.length
     const verdict = rules.inFolder(parentOf(step)).verdict(isLast ? entry : folderAt(step))
     if (typeof verdict !== 'object') continue
-    const at = isLast ? 'it' : `the folder ${textFromPath(step)}`
+    const at = isLast ? 'the path' : `the folder ${textFromPath(step)}`
     const rule = lists.exclusions.find(({ id }) => id === verdict.excludedBy)
     if (rule === undefined) {
       // One that is not decided may match something below.
@@ -162,7 +162,7 @@ async function byTarget(
   const reason = await refusalAt(record.target, there, entry)
   return reason === undefined
     ? undefined
-    : { decision: 'REFUSED', explanation: `${record.target} cannot hold it: ${reason}` }
+    : { decision: 'REFUSED', explanation: `${record.target} cannot store the path: ${reason}` }
 }
 
 function taken(lists: RuleLists, record: MigrationRecord, path: Buffer, entry: NamedEntry): Explanation {
@@ -173,8 +173,8 @@ function taken(lists: RuleLists, record: MigrationRecord, path: Buffer, entry: N
   )
   const why =
     inclusion === undefined
-      ? 'no exclusion matches it'
-      : `the inclusion ${inclusion.id} matches it or a folder that it is in, and no exclusion does`
+      ? 'no exclusion matches the path'
+      : `the inclusion ${inclusion.id} matches the path or a parent folder, and no exclusion does`
   return {
     decision: 'MIGRATED',
     targetPath: there,

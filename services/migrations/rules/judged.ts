@@ -28,7 +28,7 @@ const names: Record<LookedType, string> = {
   file: 'a file',
   folder: 'a folder',
   symlink: 'a symbolic link',
-  other: 'neither file, folder nor link',
+  other: 'not a file, folder or link',
 }
 
 /** @param look what stands at the source; asked only for what is not given */
@@ -47,15 +47,19 @@ export async function judgedOf(
     return {
       type: judged,
       open: new Set(),
-      text: [`taken for ${names[judged]}, ${said(type)}`, ...unknown].join('; '),
+      text: [`assumed to be ${names[judged]}, ${said(type)}`, ...unknown].join('; '),
     }
   const sizeBytes = size ?? found?.length
   const modifiedMs = modified === undefined ? found?.modificationTime : Date.parse(modified)
   const facts = [
-    ...(type === undefined && found === undefined ? ['taken for a file'] : [`${names.file}, ${said(type)}`]),
+    ...(type === undefined && found === undefined
+      ? ['assumed to be a file']
+      : [`${names.file}, ${said(type)}`]),
     ...(sizeBytes === undefined ? [] : [`${sizeBytes} bytes, ${said(size)}`]),
     ...(modifiedMs === undefined ? [] : [`changed ${momentOf({ modifiedMs })}, ${said(modified)}`]),
-    ...(modifiedMs === undefined && found !== undefined ? ['without a time, at the source'] : []),
+    ...(modifiedMs === undefined && found !== undefined
+      ? ['without a modification time, at the source']
+      : []),
     ...unknown,
   ]
   const isOpen = found === undefined
@@ -74,9 +78,9 @@ export async function judgedOf(
 async function lookedAt(look: () => Promise<FilesystemLook>) {
   try {
     const { entry } = await look()
-    return entry === undefined ? { problem: 'the source has no such path' } : { there: entry }
+    return entry === undefined ? { problem: 'the path does not exist at the source' } : { there: entry }
   } catch (error) {
     if (!isGantryError(error)) throw error
-    return { problem: `the source could not be looked at: ${error.message}` }
+    return { problem: `the source could not be read: ${error.message}` }
   }
 }

@@ -40,8 +40,7 @@ export const normalRules = (rules: readonly Rule[]): Rule[] =>
 
 function momentOf(text: string): string {
   const ms = Date.parse(text)
-  if (Number.isNaN(ms))
-    throw notAccepted('beforeIsoDateTime', 'must be a moment such as 2026-01-31T12:00:00Z')
+  if (Number.isNaN(ms)) throw notAccepted('beforeIsoDateTime', 'must be a time such as 2026-01-31T12:00:00Z')
   return new Date(ms).toISOString()
 }
 
@@ -51,7 +50,7 @@ function normalPaths(texts: readonly string[]): string[] {
   if (length > maxListLength) {
     throw new GantryError(
       'TOO_LARGE',
-      `the paths have ${length} characters together, the most are ${maxListLength}; make several lists`,
+      `the paths have ${length} characters in total, and the limit is ${maxListLength}; split them into several lists`,
     )
   }
   return [...new Set(paths)]

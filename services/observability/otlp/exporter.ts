@@ -58,8 +58,7 @@ export class OtlpExporter {
       (error: unknown) => {
         // With the address of the collector, which may have a password in it, nothing is logged.
         const reason = error instanceof Error ? error.message : String(error)
-        if (!this.#isAway)
-          this.#options.log.warn({ reason }, 'The collector of OpenTelemetry does not answer.')
+        if (!this.#isAway) this.#options.log.warn({ reason }, 'The OpenTelemetry collector does not respond.')
         this.#isAway = true
       },
     )
@@ -91,6 +90,6 @@ export class OtlpExporter {
       signal: AbortSignal.timeout(timeoutMs),
     })
     await response.arrayBuffer()
-    if (!response.ok) throw new Error(`it answers ${path} with ${response.status}`)
+    if (!response.ok) throw new Error(`it returned status ${response.status} for ${path}`)
   }
 }

@@ -15,7 +15,7 @@ export const comparisonPeriodSeconds = Type.Optional(
   Type.Integer({
     minimum: 1,
     maximum: maxComparisonSeconds,
-    description: `Live migrations: seconds from one comparison of source and target to the next, where the source does not tell of its changes (default ${defaultComparisonSeconds}), or notifications or reports tell of them (default ${defaultHealingSeconds}: it finds what one of those lost)`,
+    description: `Live migrations: seconds between comparisons of source and target. Default ${defaultComparisonSeconds} where the source does not report changes; ${defaultHealingSeconds} where notifications do, to find what they missed`,
   }),
 )
 
@@ -31,19 +31,19 @@ export const changeFigures = {
   changeDetection: Type.Optional(
     Type.Enum(changeDetections, {
       description:
-        'How changes at the source are found: its host tells of them (watching), the store sends notifications or keeps a feed of its changes (notified), others report them (reported), its snapshots are compared with each other (snapshots), source and target are compared from time to time (comparing), or they are not followed (off), such as while the migration is stopped',
+        'How changes at the source are found. watching: by the host of the source; notified: by notifications or a change feed of the store; reported: by reports of others; snapshots: by comparing snapshots; comparing: by comparing source and target at intervals; off: they are not followed, for example while the migration is stopped',
     }),
   ),
   changeDetectionReason: Type.Optional(
-    Text('By which way changes are told, or why they are not told at once'),
+    Text('How changes are detected, or why they are not detected immediately'),
   ),
   changeLagSeconds: Type.Optional(
     Type.Number({
       minimum: 0,
       description:
-        'Age of the oldest change that is not at the target yet. Where nobody knows of changes, as that could have: since the last comparison that is over began (comparing), or since the source was followed last (stopped, or broken off). Until the first scan is over: since it began',
+        'Age of the oldest change that is not at the target yet. Where changes are unknown: the time since the start of the last completed comparison (comparing), or since the source was last followed (stopped or failed). Until the first scan is complete: the time since it began',
     }),
   ),
-  unscheduledEvents: Type.Optional(Count('Changes that are known and not in the queue yet')),
-  scheduledEvents: Type.Optional(Count('Changes that are in the queue')),
+  unscheduledEvents: Type.Optional(Count('Known changes that are not queued yet')),
+  scheduledEvents: Type.Optional(Count('Queued changes')),
 }

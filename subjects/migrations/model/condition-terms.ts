@@ -1,35 +1,38 @@
 /** Words of what keeps a migration from moving, as plain data: the engine's threads use them without the schemas. */
 
 export const conditionReasons = {
-  WAITS_FOR_TURN: 'No more migrations may run at once',
-  WAITS_FOR_WINDOW: 'The windows of its schedule are closed (recurringWindow)',
-  WAITS_FOR_APPROVAL: 'It deletes more at the target than it may without approval',
-  WAITS_FOR_AGENT: 'Only transfer agents are to move it, and none is there that can',
+  WAITS_FOR_TURN: 'The limit of running migrations is reached (maxRunningMigrations)',
+  WAITS_FOR_WINDOW: 'Outside the window of its schedule (recurringWindow)',
+  WAITS_FOR_APPROVAL: 'Deletions at the target exceed the limit and wait for approval',
+  WAITS_FOR_AGENT: 'Waiting for a transfer agent that reaches both stores',
   WAITS_FOR_STORAGE: 'The storage of the platform is nearly full (max_file in messaging.config)',
-  BANDWIDTH_LIMITED: 'Limits are in force',
+  BANDWIDTH_LIMITED: 'Throttled by a limit',
   SOURCE_UNREACHABLE: 'The source does not answer',
-  SOURCE_REFUSES: 'The source takes nothing at the moment: wrong credentials',
-  SOURCE_THROTTLED: 'The source asks for fewer requests: what it refused is tried again later',
-  SOURCE_EMPTY: 'There is nothing at the source any more; what was copied from it is not removed',
+  SOURCE_REFUSES: 'The source rejects requests, for example because of wrong credentials',
+  SOURCE_THROTTLED: 'The source throttles requests; rejected requests are retried later',
+  SOURCE_EMPTY: 'The source is empty; files already copied are kept at the target',
   SOURCE_CHANGED:
-    'The source has been replaced or is gone, and nothing is copied or removed until what belongs there is back',
+    'The source was replaced or is missing; nothing is copied or deleted until the right one is back',
   TARGET_UNREACHABLE: 'The target does not answer',
-  TARGET_REFUSES: 'The target takes nothing at the moment: wrong credentials, no room, or read-only',
-  TARGET_THROTTLED: 'The target asks for fewer requests: what it refused is tried again later',
-  TRYING_AGAIN: 'Some paths failed, and are tried again',
+  TARGET_REFUSES: 'The target rejects requests: wrong credentials, no space left, or read-only',
+  TARGET_THROTTLED: 'The target throttles requests; rejected requests are retried later',
+  TRYING_AGAIN: 'Some paths failed and are being retried',
   PATHS_FAILED:
-    'Some paths were not copied: "migrations failures" lists them with their reasons, "migrations retry-failures" tries them again',
-  CANNOT_GO_ON: 'The work on it broke off, and is begun again',
+    'Some paths were not copied: "migrations failures" lists them with reasons, "migrations retry-failures" retries them',
+  CANNOT_GO_ON: 'The work failed and is being restarted',
   WORK_LOST:
-    'The broker’s store was damaged, and work of the migration is gone: all is scanned or compared once more, so that nothing is missing at the end',
+    'The storage of the broker was damaged and pending work is lost; everything is scanned or compared again, so that nothing is missing at the end',
+  TARGET_IN_DOUBT:
+    'This host failed before all copied files were on the disk of the target; source and target are scanned again and compared by content',
+  TARGET_NOT_FLUSHED:
+    'The files copied last may not be on the disk of the target yet; if this host restarts before the migration continues, source and target are scanned again and compared by content',
   RECORD_DAMAGED:
-    'Its stored record was damaged: check its state and settings, then accept the damage with "gantry platform accept-losses"',
-  COMPARING:
-    'Changes at the source are not told, but found by comparing it with the target from time to time',
+    'The stored record was damaged: check state and settings, then accept the damage with "gantry platform accept-losses"',
+  COMPARING: 'The source does not report changes; comparing it with the target at intervals finds them',
   BEING_WRITTEN:
-    'A file is written to whenever it is to be copied, so that the target is behind: it arrives when nobody writes to it for a moment',
+    'A file is written to continuously, and the target is behind; the file is copied when writing pauses',
   HARD_LINKS:
-    'A file with several names was written to, and its other names at the target may be behind: the comparison that finds them comes later, so that comparing takes no more than a tenth of the time',
+    'A file with several hard links was changed; its other names at the target are updated by the next full comparison',
 } as const
 export type ConditionReason = keyof typeof conditionReasons
 export const conditionReasonNames = Object.keys(conditionReasons) as ConditionReason[]

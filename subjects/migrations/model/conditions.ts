@@ -8,8 +8,8 @@ const help = (Object.keys(conditionReasons) as ConditionReason[])
 
 export const Condition = model('MigrationCondition', {
   reason: Type.Enum(conditionReasonNames, { description: help }),
-  message: Text('The same for a person, with what was said last'),
-  since: Timestamp('Since when it is so'),
+  message: Text('The condition in words, with the most recent message'),
+  since: Timestamp('Time at which the condition began'),
 })
 export type Condition = Static<typeof Condition>
 

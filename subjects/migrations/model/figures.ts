@@ -8,80 +8,81 @@ import { vanishedFigures } from './vanished.ts'
 
 const Progress = model('Progress', {
   totalBytes: Count('Bytes found so far'),
-  migratedBytes: Count(
-    'Bytes at the target, those that were there already and those of files that are under way included',
-  ),
-  excludedBytes: Count('Bytes that are not to be copied'),
-  totalMigratedBytes: Count('Bytes copied, those of files that are under way included'),
+  migratedBytes: Count('Bytes at the target, including files that were already there and files being copied'),
+  excludedBytes: Count('Bytes of excluded files'),
+  totalMigratedBytes: Count('Bytes copied, including files being copied'),
   totalScannedBytes: Count('Bytes found so far'),
   migratedPercentage: Type.Integer({
     minimum: 0,
     maximum: 100,
     description:
-      'Share of what was found that is at the target, or was gone from the source before it was copied; below 100 while anything is left or has failed',
+      'Percentage of what was found that is at the target, or was removed from the source before it was copied; below 100 while anything is pending or has failed',
   }),
   duration: strict({ inSeconds: Count('Seconds'), asText: Type.String({ maxLength: 60 }) }),
   etaEstimate: Type.Optional(strict({ inSeconds: Count('Seconds'), asText: Type.String({ maxLength: 60 }) })),
-  filesScanned: Count('Files found so far, in all scans: a folder that is scanned again is counted again'),
+  filesScanned: Count('Files found so far, in all scans; a rescanned folder is counted again'),
   filesMigrated: Count('Files copied'),
-  filesSkipped: Count('Files that were at the target already'),
+  filesSkipped: Count('Files that were already at the target'),
   foldersScanned: Count('Folders found so far'),
-  failedPaths: Count('Paths that did not arrive'),
+  failedPaths: Count('Paths that could not be copied'),
   ...vanishedFigures,
   ...changeFigures,
-  migratedBytesByScan: Count('Bytes of files that arrived because the scan found them'),
-  migratedBytesByChanges: Count('Bytes of files that arrived because changes told of them'),
+  migratedBytesByScan: Count('Bytes of files copied by the scan'),
+  migratedBytesByChanges: Count('Bytes of files copied because of changes'),
 })
 
 export const Info = model('MigrationProgress', {
   id: migrationId,
   internalId,
-  path: Path('Folder that is migrated'),
-  pathRetryCount: Count('Tries after the first, of all paths together'),
+  path: Path('Migrated folder'),
+  pathRetryCount: Count('Total number of retries, for all paths'),
   state: Type.Enum(migrationStates),
   baseScanCompletionTime: Type.Optional(
     Timestamp(
-      'Live migrations: when all that was there was found and copied; migratedPercentage says nothing from then on',
+      'Live migrations: when all existing files were found and copied; migratedPercentage is not meaningful after that',
     ),
   ),
-  nextRecurrenceTime: Type.Optional(Timestamp('When the next scan is to begin')),
+  nextRecurrenceTime: Type.Optional(Timestamp('Start time of the next scan')),
   conditions,
   progress: Progress,
 })
-export const InfoList = model('MigrationList', { migrations: list(Info), count: Count('How many') })
+export const InfoList = model('MigrationList', {
+  migrations: list(Info),
+  count: Count('Number of migrations'),
+})
 
 const sizeLimits: Readonly<Record<FileSizeClass, string>> = {
-  filesUpTo1KiB: 'Files of 1 KiB at most',
-  filesUpTo1MiB: 'Larger ones, of 1 MiB at most',
-  filesUpTo1GiB: 'Larger ones, of 1 GiB at most',
-  filesLarger: 'Still larger ones',
+  filesUpTo1KiB: 'Files of at most 1 KiB',
+  filesUpTo1MiB: 'Files larger than 1 KiB, of at most 1 MiB',
+  filesUpTo1GiB: 'Files larger than 1 MiB, of at most 1 GiB',
+  filesLarger: 'Files larger than 1 GiB',
 }
 /** Files by their size; the existing product names no classes. */
 export const FilesBySize = model('FilesBySize', countFields(sizeLimits))
 
 /** Totals since the migration began; the wire's split of scan and client activity is by what caused the copy. */
 export const Stats = model('Stats', {
-  filesScanned: Count('Files found, in all scans together'),
+  filesScanned: Count('Files found, in all scans'),
   dirsScanned: Count('Folders found'),
-  filesExcluded: Count('Files that rules left out'),
-  dirsExcluded: Count('Folders that rules left out'),
-  bytesExcluded: Count('Bytes of the files that rules left out'),
+  filesExcluded: Count('Files excluded by rules'),
+  dirsExcluded: Count('Folders excluded by rules'),
+  bytesExcluded: Count('Bytes of files excluded by rules'),
   eventsExcluded: Count(
-    'Changes of live migrations that rules left out; in a folder that is left out nobody listens',
+    'Changes excluded by rules (live migrations); changes inside excluded folders are not detected',
   ),
   filesMigrated: Count('Files copied'),
   fileCountBySize: FilesBySize,
-  dirsMigrated: Count('Folders made'),
-  filesMigratedClient: Count('Files copied because a change of a live migration told of them'),
-  dirsMigratedClient: Count('Folders made because a change told of them'),
-  filesMigratedScan: Count('Files copied because the scan found them'),
-  dirsMigratedScan: Count('Folders made because the scan found them'),
-  rawBytesMigrated: Count('Bytes written, repeated writes included'),
-  successfulBytesMigrated: Count('Bytes of files that arrived'),
+  dirsMigrated: Count('Folders created'),
+  filesMigratedClient: Count('Files copied because of changes (live migrations)'),
+  dirsMigratedClient: Count('Folders created because of changes (live migrations)'),
+  filesMigratedScan: Count('Files copied by the scan'),
+  dirsMigratedScan: Count('Folders created by the scan'),
+  rawBytesMigrated: Count('Bytes written, including repeated writes'),
+  successfulBytesMigrated: Count('Bytes of files copied'),
   rawBytesMigratedClient: Count('Bytes written because of changes'),
-  successfulBytesMigratedClient: Count('Bytes of files that arrived because of changes'),
-  rawBytesMigratedScan: Count('Bytes written because of the scan'),
-  successfulBytesMigratedScan: Count('Bytes of files that arrived because of the scan'),
+  successfulBytesMigratedClient: Count('Bytes of files copied because of changes'),
+  rawBytesMigratedScan: Count('Bytes written by the scan'),
+  successfulBytesMigratedScan: Count('Bytes of files copied by the scan'),
 })
 
 export const MigrationRecord = model('MigrationRecord', {
@@ -100,9 +101,9 @@ const sizeRates = Object.fromEntries(
 export const RollingStats = model('RollingStats', {
   bucketPeriod: Type.Enum(bucketPeriods),
   startOfBucketPeriodTimeStamp: Count('Milliseconds since 1970'),
-  startOfBucketPeriodTimeDate: Timestamp('The same as text'),
+  startOfBucketPeriodTimeDate: Timestamp('The same time as text'),
   timeStampLastUpdateInBucketPeriod: Count('Milliseconds since 1970'),
-  timeStampLastUpdateInBucketDate: Timestamp('The same as text'),
+  timeStampLastUpdateInBucketDate: Timestamp('The same time as text'),
   migrationStats: Stats,
   filesPerSecondForPeriod: Type.Number({ minimum: 0 }),
   dirsPerSecondForPeriod: Type.Number({ minimum: 0 }),

@@ -7,20 +7,24 @@ import { Count, model, strict, Text, Timestamp, Uuid } from '../../kit/schemas.t
 export const jobStatuses = ['QUEUED', 'IN_PROGRESS', 'COMPLETE', 'CANCELLED'] as const
 export type JobStatus = (typeof jobStatuses)[number]
 
+/** Whether nothing will happen to it any more. */
+export const hasEnded = ({ status }: { readonly status: JobStatus }): boolean =>
+  status === 'COMPLETE' || status === 'CANCELLED'
+
 /** What every job says of itself; times twice, as the existing product has them. */
 export const jobFields = (what: string) => ({
   id: Uuid(`Id of the ${what}`),
   migrationId,
   migrationInternalId: internalId,
   status: Type.Enum(jobStatuses),
-  message: Type.Optional(Text('Why it ended before its end')),
+  message: Type.Optional(Text('Why the job ended early')),
   createdTimestamp: Count('Milliseconds since 1970'),
-  createdAt: Timestamp('The same as text'),
+  createdAt: Timestamp('The same time as text'),
   startedTimestamp: Type.Optional(Count('Milliseconds since 1970')),
-  startedAt: Type.Optional(Timestamp('The same as text')),
+  startedAt: Type.Optional(Timestamp('The same time as text')),
   finishedTimestamp: Type.Optional(Count('Milliseconds since 1970')),
-  finishedAt: Type.Optional(Timestamp('The same as text')),
-  rowsLeftOut: Count('Paths that are counted, and not in the full report for want of room'),
+  finishedAt: Type.Optional(Timestamp('The same time as text')),
+  rowsLeftOut: Count('Paths that are counted, but omitted from the full report because of its size'),
 })
 
 /** A report as a list of them shows it. */

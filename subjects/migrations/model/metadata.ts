@@ -1,17 +1,20 @@
 import { type Static, Type } from 'typebox'
-import { defaultMetadata, linkPolicies } from './terms.ts'
-import { Count, model, strict } from '../../kit/schemas.ts'
+import { defaultLinks, defaultMetadata, linkPolicies } from './terms.ts'
+import { Count, model, strict, Switch } from '../../kit/schemas.ts'
 
-const keepModes = `Permission bits; default ${defaultMetadata.modes}. Set-user-id and set-group-id only with the owner`
-const keepOwners = `User and group, by number; default ${defaultMetadata.owners}. Giving files away takes root`
-const keepAttributes = `Extended attributes, access control lists (POSIX) among them; default ${defaultMetadata.attributes}`
+const keepModes = `Keep permission bits; default: ${defaultMetadata.modes}. Set-user-id and set-group-id are kept only together with the owner`
+const keepOwners = `Keep user and group, by number; default: ${defaultMetadata.owners}. Changing ownership requires root`
+const keepAttributes = `Keep extended attributes, including POSIX access control lists; default: ${defaultMetadata.attributes}`
 
 /** What a migration is told to keep. */
-export const MetadataChoice = strict({
-  modes: Type.Optional(Type.Boolean({ description: keepModes })),
-  owners: Type.Optional(Type.Boolean({ description: keepOwners })),
-  attributes: Type.Optional(Type.Boolean({ description: keepAttributes })),
-})
+export const MetadataChoice = {
+  ...strict({
+    modes: Type.Optional(Switch(defaultMetadata.modes, keepModes)),
+    owners: Type.Optional(Switch(defaultMetadata.owners, keepOwners)),
+    attributes: Type.Optional(Switch(defaultMetadata.attributes, keepAttributes)),
+  }),
+  description: `What to keep besides content and times; default: ${JSON.stringify(defaultMetadata)}`,
+}
 
 /** What it keeps. */
 export const Metadata = model('Metadata', {
@@ -23,18 +26,19 @@ export type Metadata = Static<typeof Metadata>
 
 export type LinkPolicy = (typeof linkPolicies)[number]
 export const LinkPolicy = Type.Enum(linkPolicies, {
-  description:
-    'Symbolic links: copied as links, followed (as long as they stay inside of the source), or left out',
+  description: `Symbolic links: keep them as links, follow them (inside the source), or skip them; default: ${defaultLinks}`,
 })
 
 /** What arrived without something that belongs to it and was asked for, in numbers. */
 export const NotKept = model('NotKept', {
-  times: Count('Files and folders whose time the target would not take'),
+  times: Count('Files and folders whose modification time the target did not accept'),
   modes: Count('Files and folders that lack permission bits, for example set-user-id without its owner'),
-  owners: Count('Files, folders and links that belong to somebody else than at the source'),
+  owners: Count('Files, folders and links with another owner than at the source'),
   attributes: Count(
-    'Files and folders that lack extended attributes or access control lists, where the migration keeps those: else nobody looks whether they have any',
+    'Files and folders that lack extended attributes or access control lists, if the migration keeps them; otherwise they are not checked',
   ),
-  links: Count('Symbolic links that the target cannot hold; each is among the failures'),
-  hardLinks: Count('Files copied that have further names at the source: each name is a file of its own now'),
+  links: Count('Symbolic links that the target cannot store; each is listed as a failure'),
+  hardLinks: Count(
+    'Copied files with several hard links at the source; at the target, each name is a separate file',
+  ),
 })

@@ -25,18 +25,20 @@ import { Deletions, deletionView } from './target-match.ts'
 export const maxStateTextLength = 500
 
 export const migrationId = Name('Name of the migration')
-export const internalId = Uuid('Another migration of the same name has another')
+export const internalId = Uuid(
+  'Unique id of the migration; a new migration with the same name has another one',
+)
 
 /** @param usual what holds when none is given */
 export const actionPolicy = (usual: string) =>
   Type.Optional(
     Type.Enum(actionPolicyNames, {
-      description: `What happens to a file that is at the target already; default ${usual}`,
+      description: `What to do with a file that already exists at the target; default ${usual}`,
     }),
   )
 
 export const additionalProperties = AdditionalProperties(
-  'Notes of the caller by name: they are kept and shown, and change nothing',
+  'Your own notes, by name; stored and shown, without any effect',
 )
 
 /** Most folders of a migration that may wait to be scanned again: a record with that many of the longest paths still fits into a message. */
@@ -56,6 +58,14 @@ export const migrationStates = [
 ] as const
 export type MigrationState = (typeof migrationStates)[number]
 
+/** A recurring migration enters three states with each scan: the last 16 of them. Each adds some 60 bytes to the record. */
+export const maxKeptStates = 50
+
+export const EnteredState = model('EnteredState', {
+  state: Type.Enum(migrationStates),
+  since: Timestamp('When the migration entered the state'),
+})
+
 /** From the most urgent to the least. */
 export const migrationPriorities = ['HIGH', 'NORMAL', 'LOW'] as const
 export type MigrationPriority = (typeof migrationPriorities)[number]
@@ -63,7 +73,7 @@ export type MigrationPriority = (typeof migrationPriorities)[number]
 export const migrationPriority = (usual: string) =>
   Type.Optional(
     Type.Enum(migrationPriorities, {
-      description: `A more urgent one takes the place of a less urgent one; default ${usual}`,
+      description: `Priority over other migrations when not all can run; default ${usual}`,
     }),
   )
 
@@ -76,44 +86,44 @@ const Matrix = strict({
 export const Migration = model('Migration', {
   migrationId,
   internalId,
-  path: Path('Folder that is migrated; the same at the target, unless a path mapping leads elsewhere'),
+  path: Path('Migrated folder; its path at the target is the same unless a path mapping changes it'),
   source: Name('Source filesystem'),
   target: Name('Target filesystem'),
   state: Type.Enum(migrationStates),
   stateText: Type.String({
     maxLength: maxStateTextLength,
-    description: 'The same in words, with what did not arrive',
+    description: 'The state in words, with the number of failed paths',
   }),
   conditions,
-  resumable: Type.Boolean({ description: 'Whether a stopped migration can go on where it was' }),
+  resumable: Type.Boolean({ description: 'Whether a stopped migration can continue where it stopped' }),
   abortReason: Type.Optional(Type.Enum(['AUTO_ABORTED', 'MANUALLY_ABORTED_BY_USER'])),
-  scanOnlyMigration: Type.Boolean({ description: 'Copies what a scan finds, and does not follow changes' }),
-  recurringMigration: Type.Boolean({ description: 'Scans again and again' }),
+  scanOnlyMigration: Type.Boolean({
+    description: 'Whether the migration only copies what a scan finds, without following changes',
+  }),
+  recurringMigration: Type.Boolean({ description: 'Whether scans repeat' }),
   recurringPeriodSeconds: Type.Optional(Count('Seconds from the start of one scan to the start of the next')),
   recurringSchedule,
   recurringTimeZone,
   recurringWindowSeconds: Type.Optional(
-    Count('Seconds from each time of the schedule on in which it may run; not there: until it is done'),
+    Count('Maximum duration in seconds of each scheduled run; absent: no limit'),
   ),
-  nextRecurrenceTime: Type.Optional(Timestamp('When the next scan is to begin')),
+  nextRecurrenceTime: Type.Optional(Timestamp('Start time of the next scan')),
   recurringMigrationTracker: Type.Optional(RecurringMigrationTracker),
   migrationPriority: Type.Enum(migrationPriorities),
   targetActionPolicy: Type.Enum(actionPolicyNames),
   movedBy: Type.Optional(movedBy),
-  migrationCreatedTime: Timestamp('When it was made'),
-  migrationStartTime: Type.Optional(Timestamp('When it was started first')),
-  migrationCompleteTime: Type.Optional(Timestamp('When it was completed')),
+  migrationCreatedTime: Timestamp('Creation time'),
+  migrationStartTime: Type.Optional(Timestamp('Time of the first start')),
+  migrationCompleteTime: Type.Optional(Timestamp('Completion time')),
   scannerSummary: strict({
     progressSummary: strict({
-      filesScanned: Count(
-        'Files found, in all scans together: a folder that is scanned again is counted again',
-      ),
+      filesScanned: Count('Files found, in all scans; a rescanned folder is counted again'),
       directoriesScanned: Count('Folders found'),
-      bytesScanned: Count('Their bytes'),
-      filesExcluded: Count('Files that were left out'),
-      dirsExcluded: Count('Folders that were left out; what is in them is not known'),
-      bytesExcluded: Count('Bytes of the files that were left out'),
-      baseScanCompletionTime: Type.Optional(Timestamp('When all that was there was found and copied')),
+      bytesScanned: Count('Bytes of the files found'),
+      filesExcluded: Count('Files excluded by rules'),
+      dirsExcluded: Count('Folders excluded by rules; their contents are unknown'),
+      bytesExcluded: Count('Bytes of files excluded by rules'),
+      baseScanCompletionTime: Type.Optional(Timestamp('When all existing files were found and copied')),
     }),
     contentSummary: Matrix,
   }),
@@ -124,18 +134,23 @@ export const Migration = model('Migration', {
   exclusions: list(ExclusionView, maxRules),
   userDefinedExclusions: list(ExclusionView, maxRules),
   inclusions: list(InclusionView, maxRules),
-  ruleCount: Count('Exclusions and inclusions; a list of migrations shows the first few of each'),
+  ruleCount: Count('Number of exclusions and inclusions; a list of migrations shows the first few of each'),
   pathMappings: list(PathMapping, maxPathMappings),
-  failedPathCount: Count('Paths that did not arrive; see failures'),
-  numberPathsRequeued: Count('Tries after the first, of all paths together'),
+  failedPathCount: Count('Paths that could not be copied; see failures'),
+  numberPathsRequeued: Count('Total number of retries, for all paths'),
   ...deletionView,
   deletions: Type.Optional(Deletions),
   ...cleanupView,
   comparisonPeriodSeconds,
   ...changeFigures,
-  pendingRegionCount: Count('Folders that are to be scanned again'),
+  changesToldUntil: Type.Optional(
+    Timestamp(
+      'For stores that report changes with a delay (snapshots, notifications): changes before this time are known, given the store’s usual delay, and are included in changeLagSeconds',
+    ),
+  ),
+  pendingRegionCount: Count('Pending rescans of folders'),
   maxPendingRegions: Count(
-    `Most folders that may wait to be scanned again, as it was asked for: above ${maxPendingRegions} that many`,
+    `Maximum number of pending rescans, as requested; values above ${maxPendingRegions} count as ${maxPendingRegions}`,
   ),
   additionalProperties,
 })

@@ -4,11 +4,11 @@ import { GivenPath, model, Name, Text } from '../../kit/schemas.ts'
 /** Where a folder of a source goes to at a target. */
 export const PathMapping = model('PathMapping', {
   id: Name('Name of the path mapping'),
-  description: Text('What it is for'),
+  description: Text('Purpose of the path mapping'),
   sourceFileSystem: Name('Source filesystem'),
-  sourcePath: GivenPath('Folder in it'),
+  sourcePath: GivenPath('Folder in the source'),
   targetFileSystem: Name('Target filesystem'),
-  targetPath: GivenPath('Where the folder goes to'),
+  targetPath: GivenPath('Folder at the target'),
 })
 export type PathMapping = Static<typeof PathMapping>
 

@@ -2,42 +2,41 @@
 
 /** What a migration would do with a path. */
 export const planActions = {
-  COPY: 'It is not at the target',
-  REPLACE: 'The target has something else of its name, which the policy does not leave',
-  COMPARE: 'The target has a file of its name and size: its content decides',
-  SKIP: 'The policy leaves what the target has, or a live migration finds it the same',
-  EXCLUDE: 'An exclusion leaves it out, or no inclusion matches it',
-  REFUSE: 'The target cannot hold it, or something stands in its way',
-  DELETE:
-    'It is at the target only, and the migration matches the target, or is live and has brought it there',
-  KEEP: 'It is at the target only, and stays, or something in it does',
-  UNREADABLE: 'A store did not let it be looked at',
+  COPY: 'Missing at the target',
+  REPLACE: 'The target has something else with this name, which the policy replaces',
+  COMPARE: 'The target has a file with this name and size; the content decides',
+  SKIP: 'The policy keeps the version at the target, or a live migration finds it equal',
+  EXCLUDE: 'An exclusion matches it, or no inclusion does',
+  REFUSE: 'The target cannot store it, or something else is in its place',
+  DELETE: 'Only at the target; deleted because of target match, or because a live migration copied it there',
+  KEEP: 'Only at the target; stays, or something in it stays',
+  UNREADABLE: 'It could not be read at the source or the target',
 } as const
 export type PlanAction = keyof typeof planActions
 export const planActionNames = Object.keys(planActions) as PlanAction[]
 
 /** What a plan counts; symbolic links are counted with the files. */
 export const planCounts = {
-  filesToCopy: 'Files that are not at the target',
-  bytesToCopy: 'Their bytes',
-  filesToReplace: 'Files that are at the target, and are copied over it',
-  bytesToReplace: 'Their bytes',
-  filesToCompare: 'Files whose content decides whether they are copied',
-  bytesToCompare: 'Their bytes',
-  filesToSkip: 'Files whose content is left as it is at the target',
-  bytesToSkip: 'Their bytes',
-  foldersToMake: 'Folders that are not at the target',
-  filesExcluded: 'Files that are left out',
-  bytesExcluded: 'Their bytes',
-  foldersExcluded: 'Folders that are left out with all that is in them',
-  pathsRefused: 'Paths that will not arrive, as things are',
-  filesToDelete: 'Files of the target that are deleted',
-  bytesToDelete: 'Their bytes',
-  foldersToDelete: 'Folders of the target that are deleted',
+  filesToCopy: 'Files missing at the target',
+  bytesToCopy: 'Bytes of files missing at the target',
+  filesToReplace: 'Files at the target that are replaced',
+  bytesToReplace: 'Bytes of files that are replaced',
+  filesToCompare: 'Files whose content is compared to decide whether they are copied',
+  bytesToCompare: 'Bytes of files whose content is compared',
+  filesToSkip: 'Files whose content at the target is kept',
+  bytesToSkip: 'Bytes of files whose content at the target is kept',
+  foldersToMake: 'Folders missing at the target',
+  filesExcluded: 'Files excluded by rules',
+  bytesExcluded: 'Bytes of files excluded by rules',
+  foldersExcluded: 'Folders excluded by rules, with all their contents',
+  pathsRefused: 'Paths that cannot be copied',
+  filesToDelete: 'Files to delete at the target',
+  bytesToDelete: 'Bytes of files to delete at the target',
+  foldersToDelete: 'Folders to delete at the target',
   pathsKept:
-    'Paths that are at the target only, and stay; what is in a folder that stays as a whole is not counted',
-  entriesAtTarget: 'Files and folders that are at the target',
-  unreadablePaths: 'Paths that could not be looked at',
+    'Paths that exist only at the target and stay; the contents of a folder that stays as a whole are not counted',
+  entriesAtTarget: 'Files and folders at the target',
+  unreadablePaths: 'Paths that could not be read',
 } as const
 export type PlanCount = keyof typeof planCounts
 export type PlanCounts = Record<PlanCount, number>

@@ -14,24 +14,24 @@ const duration = (description: string) =>
     Type.Union(
       [
         Type.Integer({ minimum: 0, maximum: maxPeriodSeconds }),
-        Type.String(form('^[0-9]{1,8}[SsMmHhDd]$', 'a number with its unit: 30S, 10M, 4H or 1D')),
+        Type.String(form('^[0-9]{1,8}[SsMmHhDd]$', 'a number with a unit: 30S, 10M, 4H or 1D')),
       ],
       choice(
         description,
-        `a number of seconds, at most ${maxPeriodSeconds}, or a number with its unit: 30S, 10M, 4H or 1D`,
+        `a number of seconds, at most ${maxPeriodSeconds}, or a number with a unit: 30S, 10M, 4H or 1D`,
       ),
     ),
   )
 
 export const recurringPeriod = duration(
-  'Time from the start of one scan to the start of the next: seconds, or 30S, 10M, 4H, 1D; default 0, at once',
+  'Time between the starts of two scans: seconds, or 30S, 10M, 4H, 1D; default 0 (immediately)',
 )
 
 /** Shortest window, the grain of most schedules: to hand out work and take it back takes seconds. */
 export const minWindowSeconds = 60
 
 export const recurringWindow = duration(
-  'With a schedule: how long from each of its times on the migration may run, such as 8H. What is left then waits for the next time, and goes on where it was. Default 0: until it is done',
+  'With a schedule: how long each run may take, such as 8H; the rest continues at the next run. Default 0: no limit',
 )
 
 /** What they mean, in seconds. */
@@ -49,7 +49,7 @@ export const recurringSchedule = Type.Optional(
     minLength: 1,
     maxLength: 200,
     description:
-      'In place of a period: when scans begin, as cron has it (minute hour day month weekday, or with seconds before them)',
+      'Instead of a period: start times as a cron expression (minute hour day month weekday, optionally preceded by seconds)',
   }),
 )
 
@@ -64,19 +64,21 @@ export const recurringTimeZone = Type.Optional(
 export const maxIterations = 200
 
 export const RecurringMigrationTracker = model('RecurringMigrationTracker', {
-  recurringCount: Count('Scans that were begun'),
-  scansInLastTwentyFourHours: Count(`Of the last ${maxIterations}`),
-  scansInLastSevenDays: Count(`Of the last ${maxIterations}`),
-  avgDurationInSeconds: Count(`Of those of the last ${maxIterations} that are over`),
+  recurringCount: Count('Scans started'),
+  scansInLastTwentyFourHours: Count(`Scans in the last 24 hours, among the last ${maxIterations} scans`),
+  scansInLastSevenDays: Count(`Scans in the last seven days, among the last ${maxIterations} scans`),
+  avgDurationInSeconds: Count(
+    `Average duration in seconds of the completed scans among the last ${maxIterations}`,
+  ),
   iterations: list(
     strict({
-      iteration: Count('Number, from 1 on'),
-      startTime: Timestamp('When it began'),
-      completeTime: Type.Optional(Timestamp('When it was over')),
-      durationInSeconds: Type.Optional(Count('Seconds')),
+      iteration: Count('Number of the scan, starting at 1'),
+      startTime: Timestamp('Start time'),
+      completeTime: Type.Optional(Timestamp('End time')),
+      durationInSeconds: Type.Optional(Count('Duration in seconds')),
       filesMigrated: Count('Files and links copied'),
-      bytesMigrated: Count('Their bytes'),
-      failedPathCount: Count('Paths that did not arrive'),
+      bytesMigrated: Count('Bytes of the copied files'),
+      failedPathCount: Count('Paths that could not be copied'),
     }),
     maxIterations,
   ),

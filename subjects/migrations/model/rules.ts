@@ -8,6 +8,7 @@ import {
   Name,
   Path,
   strict,
+  Switch,
   Text,
   Timestamp,
 } from '../../kit/schemas.ts'
@@ -65,23 +66,23 @@ export const ruleForms = {
     regex: Type.String({
       minLength: 1,
       maxLength: maxPatternLength,
-      description: 'Pattern that the whole path in the source filesystem matches, as Gantry shows the path',
+      description: 'Pattern that must match the whole path in the source filesystem, as Gantry shows it',
     }),
   },
   fileSize: {
-    value: Count('Size; files that are larger match'),
+    value: Count('Size; larger files match'),
     unit: Type.Enum(Object.keys(sizeUnits) as SizeUnit[], { description: 'Unit of the size' }),
   },
-  date: { beforeIsoDateTime: Timestamp('Files that were changed before this moment match') },
+  date: { beforeIsoDateTime: Timestamp('Time; files changed before it match') },
   age: {
     timeValue: Type.Integer({ minimum: 1, maximum: maxAge, description: 'Age; younger files match' }),
     timeUnit: Type.Enum(Object.keys(ageUnits) as AgeUnit[], { description: 'Unit of the age' }),
   },
   paths: {
-    paths: Type.Array(GivenPath('Path in the source filesystem, all below it included'), {
+    paths: Type.Array(GivenPath('Path in the source filesystem; includes everything below it'), {
       minItems: 1,
       maxItems: maxListedPaths,
-      description: 'Paths in the source filesystem, each with all that is below it',
+      description: 'Paths in the source filesystem, each including everything below it',
     }),
   },
 } as const
@@ -89,7 +90,7 @@ export type RuleType = keyof typeof ruleForms
 export const ruleTypes = Object.keys(ruleForms) as RuleType[]
 
 const ruleId = Name('Name of the rule')
-export const ruleHead = { id: ruleId, description: Type.Optional(Text('What it is for')) }
+export const ruleHead = { id: ruleId, description: Type.Optional(Text('Purpose of the rule')) }
 
 /** A rule as it is given and stored. */
 export const Rule = Type.Union([
@@ -109,10 +110,7 @@ export const migrationRules = {
   exclusions: Type.Optional(list(ruleId, maxRules)),
   inclusions: Type.Optional(list(ruleId, maxRules)),
   defaultExclusions: Type.Optional(
-    Type.Boolean({
-      description:
-        'Whether it has the default exclusions: those for every migration, and those of the kind of its source; default true',
-    }),
+    Switch(true, 'Apply the default exclusions for all migrations and for the kind of source; default: true'),
   ),
 }
 
@@ -120,27 +118,33 @@ export const migrationRules = {
 export const ruleView = (title: string) =>
   model(title, {
     id: ruleId,
-    description: Text('What it is for'),
-    type: Type.String({ maxLength: 40, description: 'RegexExclusion, FileSizeExclusion …' }),
-    fsRestriction: Type.Boolean({
-      description: 'What the store cannot hold: such paths are reported as failures, not left out',
+    description: Text('Purpose of the rule'),
+    type: Type.String({
+      maxLength: 40,
+      description: 'Type of the rule, such as RegexExclusion or FileSizeExclusion',
     }),
-    sourceFsExclusion: Type.Boolean({ description: 'Comes with the kind of the source' }),
-    globalExclusion: Type.Boolean({ description: 'For every migration, whatever its source is' }),
-    defaultExclusion: Type.Boolean({ description: 'Part of every new migration unless it says otherwise' }),
+    fsRestriction: Type.Boolean({
+      description:
+        'Whether the rule covers paths that the store cannot hold; they are reported as failures, not excluded',
+    }),
+    sourceFsExclusion: Type.Boolean({ description: 'Whether the rule belongs to the kind of the source' }),
+    globalExclusion: Type.Boolean({
+      description: 'Whether the rule applies to every migration, for any kind of source',
+    }),
+    defaultExclusion: Type.Boolean({ description: 'Whether the rule is added to new migrations by default' }),
     patternType: ruleForms.regex.patternType,
     regex: Type.Optional(ruleForms.regex.regex),
-    maxBytes: Type.Optional(Count('Files of more bytes match')),
+    maxBytes: Type.Optional(Count('Size in bytes; larger files match')),
     displayUnit: Type.Optional(ruleForms.fileSize.unit),
-    maxBytesFormatted: Type.Optional(Type.String({ maxLength: 40, description: 'The same for people' })),
+    maxBytesFormatted: Type.Optional(Type.String({ maxLength: 40, description: 'The size in words' })),
     beforeDateEpochMillis: Type.Optional(
-      EpochMillis('Files that were changed before match; milliseconds since 1970'),
+      EpochMillis('Time in milliseconds since 1970; files changed before it match'),
     ),
-    beforeDateUtc: Type.Optional(Timestamp('The same as text')),
+    beforeDateUtc: Type.Optional(Timestamp('The same time as text')),
     timeValue: Type.Optional(ruleForms.age.timeValue),
     timeUnit: Type.Optional(ruleForms.age.timeUnit),
-    pathCount: Type.Optional(Count('Paths in its list')),
-    paths: Type.Optional(list(Path('Path of the list; only where one rule is shown'), maxListedPaths)),
+    pathCount: Type.Optional(Count('Number of paths in the list')),
+    paths: Type.Optional(list(Path('Path in the list; only shown for a single rule'), maxListedPaths)),
   })
 
 export const ExclusionView = ruleView('Exclusion')

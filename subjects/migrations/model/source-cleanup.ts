@@ -8,14 +8,14 @@ export const cleanupFields = {
   deletionMode: Type.Optional(
     Type.Enum(deletionModes, {
       description:
-        'One-time migrations: whether the source is cleaned up when all is copied, at once or after delayedDeletionPeriod; default NO_DELETION',
+        'One-time migrations: clean up the source after completion, immediately or after delayedDeletionPeriod; default NO_DELETION',
     }),
   ),
   delayedDeletionPeriod: Type.Optional(
     Type.Integer({
       minimum: 0,
       maximum: maxPeriodSeconds,
-      description: 'Seconds from the completion to the cleanup, with DELAYED_DELETION',
+      description: 'Seconds between completion and cleanup, with DELAYED_DELETION',
     }),
   ),
 }
@@ -23,12 +23,12 @@ export const cleanupFields = {
 /** The same as callers see it. */
 export const cleanupView = {
   deletionMode: Type.Enum(deletionModes),
-  delayedDeletionPeriodSeconds: Type.Optional(Count('Seconds from the completion to the cleanup')),
-  autoSourceCleanupEnabled: Type.Boolean({ description: 'Whether the source is cleaned up by itself' }),
-  nextCleanupTime: Type.Optional(Timestamp('When that is to begin')),
+  delayedDeletionPeriodSeconds: Type.Optional(Count('Seconds between completion and cleanup')),
+  autoSourceCleanupEnabled: Type.Boolean({ description: 'Whether the source is cleaned up automatically' }),
+  nextCleanupTime: Type.Optional(Timestamp('Start time of the next cleanup')),
   sourceCleanupTracker: strict({
-    count: Count('Cleanups of it that are known, those to come included'),
-    inProgress: Type.Boolean({ description: 'Whether one is under way' }),
-    lastStartTime: Type.Optional(Timestamp('When the last of them began')),
+    count: Count('Known cleanups of the migration, including scheduled ones'),
+    inProgress: Type.Boolean({ description: 'Whether a cleanup is running' }),
+    lastStartTime: Type.Optional(Timestamp('Start time of the last cleanup')),
   }),
 }

@@ -11,19 +11,19 @@ export const targetMatchDefaults = { maxDeletions: 1_000, maxDeletionPercent: 20
 export const deletionFields = {
   maxDeletions: Type.Optional(
     Count(
-      `Files and folders that are deleted without approval; of a live migration, within an hour. Default ${targetMatchDefaults.maxDeletions} with targetMatch, else no limit`,
+      `Files and folders that may be deleted without approval (live migrations: within one hour). Default ${targetMatchDefaults.maxDeletions} with targetMatch, else no limit`,
     ),
   ),
   maxDeletionPercent: Type.Optional(
     Type.Integer({
       minimum: 0,
       maximum: 100,
-      description: `The same as a share of what the target has; default ${targetMatchDefaults.maxDeletionPercent} with targetMatch, else no limit`,
+      description: `The same limit as a percentage of the target's files and folders; default ${targetMatchDefaults.maxDeletionPercent} with targetMatch, else no limit`,
     }),
   ),
   trash: Type.Optional(
     Type.Boolean({
-      description: 'Keep what is deleted, in a folder .gantry-trash at the root of the target; default false',
+      description: 'Move deleted files to the folder .gantry-trash at the root of the target; default false',
     }),
   ),
 }
@@ -33,7 +33,7 @@ export const targetMatchFields = {
   targetMatch: Type.Optional(
     Type.Boolean({
       description:
-        'Delete what is at the target only when a scan is over, but nothing that is excluded; default false',
+        'After each scan, delete files that exist only at the target, except excluded ones; default false',
     }),
   ),
   ...deletionFields,
@@ -44,11 +44,11 @@ export const DeletionSettings = strict(deletionFields)
 
 /** The settings as callers see them. */
 export const deletionView = {
-  targetMatch: Type.Boolean({ description: 'Deletes what is at the target only' }),
+  targetMatch: Type.Boolean({ description: 'Whether files that exist only at the target are deleted' }),
   ...deletionFields,
   entriesAtTarget: Type.Optional(
     Count(
-      'Files and folders that the target of a live migration with maxDeletionPercent had when they were counted last; until then no share holds',
+      'Live migrations with maxDeletionPercent: files and folders at the target when they were last counted; until the first count, the percentage is not applied',
     ),
   ),
 }
@@ -58,7 +58,7 @@ export const maxDeletionSamples = 20
 
 /** Deletions of a migration: those that wait for approval (of a live one, those that were met so far), or those that were made. */
 export const Deletions = model('Deletions', {
-  isHeld: Type.Boolean({ description: 'Whether they wait for approve-deletions' }),
+  isHeld: Type.Boolean({ description: 'Whether the deletions wait for approve-deletions' }),
   files: Count('Files'),
   folders: Count('Folders'),
   bytes: Count('Bytes of the files'),
@@ -66,20 +66,19 @@ export const Deletions = model('Deletions', {
     Type.Number({
       minimum: 0,
       maximum: 100,
-      description: 'Share of what the target has; of a live migration only where that was counted',
+      description:
+        'Percentage of the files and folders at the target; for live migrations, only if these were counted',
     }),
   ),
-  entriesAtTarget: Type.Optional(Count('What the target has, files and folders, where that was counted')),
-  removedWithinHour: Type.Optional(
-    Count('Live migrations: files and folders removed within the hour before'),
-  ),
+  entriesAtTarget: Type.Optional(Count('Files and folders at the target, if they were counted')),
+  removedWithinHour: Type.Optional(Count('Live migrations: files and folders removed within the last hour')),
   samples: Type.Optional(
     list(
       Path(
-        'One of those that wait, as a path of the source: of live migrations those with the most in them first, without what is in them',
+        'Path of a held deletion, as a path in the source. Live migrations: folders with the most contents first, without their contents',
       ),
       maxDeletionSamples,
     ),
   ),
-  time: Timestamp('When they were counted'),
+  time: Timestamp('Time of the count'),
 })

@@ -3,17 +3,19 @@ import { plural } from '../../kit/plural.ts'
 import { Count } from '../../kit/schemas.ts'
 
 const whatFor =
-  'since the scan of all began, as the other figures; nothing is missing of what stayed, and what was renamed in the source arrives with the next scan. Not told of live migrations, which follow such changes'
+  'counted since the full scan began. Everything that stayed is copied; renamed files are copied by the next scan. Not reported for live migrations, which follow such changes'
 
 /** What went from the source while it was migrated. */
 export const vanishedFigures = {
   filesVanished: Type.Optional(
     Count(
-      `Files found, and deleted or renamed at the source before they were copied: they are no failures; ${whatFor}`,
+      `Files that were found, but deleted or renamed at the source before they were copied; they are not failures; ${whatFor}`,
     ),
   ),
   foldersVanished: Type.Optional(
-    Count(`Folders found, and deleted or renamed at the source before they were listed; ${whatFor}`),
+    Count(
+      `Folders that were found, but deleted or renamed at the source before they were listed; ${whatFor}`,
+    ),
   ),
 }
 

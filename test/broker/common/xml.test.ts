@@ -12,7 +12,7 @@ test('visits the elements of an answer', () => {
 })
 
 test.each([
-  ['elements in one another', '<a>'.repeat(20_000)],
+  ['levels of elements', '<a>'.repeat(20_000)],
   ['elements beside one another', `<a>${'<b/>'.repeat(1_000_001)}</a>`],
   ['an entity of its own', '<!DOCTYPE a [<!ENTITY e "e">]><a>&e;</a>'],
   ['an element without an end', '<a><b></a>'],
@@ -23,6 +23,6 @@ test.each([
 test('what is too deep is refused before its paths take memory', () => {
   let opened = 0
   const visitor = { open: () => void opened++, close: () => undefined }
-  expect(() => walkXml(Buffer.from('<a>'.repeat(20_000)), visitor)).toThrow('more than 32 elements')
+  expect(() => walkXml(Buffer.from('<a>'.repeat(20_000)), visitor)).toThrow('more than 32 levels of elements')
   expect(opened).toBe(32)
 })

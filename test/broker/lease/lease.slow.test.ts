@@ -88,7 +88,7 @@ test('a holder that runs on this host is refused at once, and one that was kille
   const next = await take(thisHolder(), { leaseMs: 600_000 })
   // The one before sees that somebody else has it.
   await until('it is lost', () => dead.lost[0])
-  expect(dead.lost[0]).toContain('it was taken by')
+  expect(dead.lost[0]).toContain('it was acquired by')
   await next.lease.release()
 })
 
@@ -138,7 +138,7 @@ test('a process that was paused for longer than its lease has lost it', async ()
   const endMs = performance.now() + leaseMs
   while (performance.now() < endMs);
   await until('it is lost', () => lost[0])
-  expect(lost).toEqual([expect.stringMatching(/this process did not run for \d+ s/)])
+  expect(lost).toEqual([expect.stringMatching(/this process was paused for \d+ s/)])
   await lease.release()
 })
 
@@ -167,7 +167,7 @@ test('a claim that another has taken meanwhile is lost and left to it; one that 
   renameSync(`${file}.other`, file)
   utimesSync(file, 1, 1)
   await until('it is lost', () => lost[0])
-  expect(lost[0]).toContain(`it is claimed by process ${other.pid} on ${other.host}`)
+  expect(lost[0]).toContain(`the store is claimed by process ${other.pid} on ${other.host}`)
   expect(statSync(file).mtimeMs).toBe(1_000)
   claim.release()
   expect(JSON.parse(readFileSync(file, 'utf8'))).toEqual(other)

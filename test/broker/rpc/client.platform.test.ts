@@ -50,7 +50,11 @@ test('no answer in time: TIMEOUT', async () => {
 
 test('an error of the service comes with its code, details and request id', async () => {
   const error = await failure(call(platform.operator, keys.get, { id: 'k0' }, { requestId: 'my-id' }))
-  expect(error).toMatchObject({ code: 'NOT_FOUND', message: 'there is no key k0', requestId: 'my-id' })
+  expect(error).toMatchObject({
+    code: 'NOT_FOUND',
+    message: 'there is no key k0: use an id of "gantry keys list"; names are not unique',
+    requestId: 'my-id',
+  })
   const invalid = await failure(call(platform.operator, keys.get, { id: 7 } as never))
   expect(invalid).toMatchObject({ code: 'INVALID_INPUT', details: [{ field: 'id' }] })
 })

@@ -92,6 +92,8 @@ test('extensions are discovered by those who see them, as long as they are there
   ])
   expect((await all(client().ping())).map(({ name }) => name)).not.toContain('weather')
   await expect(all(client().ping('weather'))).rejects.toMatchObject({ code: '503' })
+  // What it has done, the platform does not know.
+  await expect(all(seen.stats('weather'))).rejects.toMatchObject({ code: '503' })
   await weather.connection.close()
   await until('it is gone', async () => !(await all(seen.ping())).some(({ name }) => name === 'weather'))
   await viewer.close()

@@ -100,7 +100,7 @@ describe('one reply, whatever the handler does', () => {
     expect(await repliesTo('')).toMatchObject({ body: { text: '{}' } })
   })
 
-  const internal = { code: 'INTERNAL', message: 'the service failed; its log has the request id' }
+  const internal = { code: 'INTERNAL', message: 'internal error: find the request id in the log' }
   const boom = new Error('the password is hunter2')
   test.each<[string, Handler]>([
     [

@@ -99,9 +99,9 @@ describe('order of preference', () => {
     expect(await find({ env: { PATH } })).toMatchObject({ path: onPath, version: '2.13.1', source: 'PATH' })
     expect(await find()).toMatchObject({ path: newest, version: '2.14.10', source: 'cache' })
     expect(lines).toEqual([
-      `nats-server 2.12.0 is taken from $NATS_SERVER: ${own}`,
-      `nats-server 2.13.1 is taken from PATH: ${onPath}`,
-      `nats-server 2.14.10 is taken from the cache folder: ${newest}`,
+      `Using nats-server 2.12.0 from $NATS_SERVER: ${own}`,
+      `Using nats-server 2.13.1 from PATH: ${onPath}`,
+      `Using nats-server 2.14.10 from the cache folder: ${newest}`,
     ])
   })
 
@@ -119,10 +119,10 @@ describe('order of preference', () => {
     expect(found.passedOver).toEqual([
       { source: 'NATS_SERVER', path: missing, reason: 'does not exist' },
       { source: 'PATH', path: old, reason: 'is 2.9.10, older than 2.12.0' },
-      { source: 'PATH', path: other, reason: 'does not print the version of a nats-server' },
+      { source: 'PATH', path: other, reason: 'is not nats-server: it does not print a version' },
     ])
-    expect(lines[0]).toBe(`nats-server of $NATS_SERVER is passed over: ${missing} does not exist`)
-    expect(lines[1]).toBe(`nats-server of PATH is passed over: ${old} is 2.9.10, older than 2.12.0`)
+    expect(lines[0]).toBe(`Skipping nats-server from $NATS_SERVER: ${missing} does not exist`)
+    expect(lines[1]).toBe(`Skipping nats-server from PATH: ${old} is 2.9.10, older than 2.12.0`)
   })
 
   test('the cache folder is the one of GANTRY_CACHE, then of XDG_CACHE_HOME', () => {
@@ -150,7 +150,7 @@ describe('official release', () => {
   test('with another digest is refused and leaves nothing', async () => {
     const wrong = await release('2.14.7', () => whole(Buffer.from('something else')))
     await expect(find({ release: wrong })).rejects.toThrow(
-      `is refused: its SHA-256 is ${sha256('something else')}, not ${Object.values(wrong.digests)[0]}`,
+      `was rejected: its SHA-256 is ${sha256('something else')}, not ${Object.values(wrong.digests)[0]}`,
     )
     expect(installed()).toEqual([])
   })
@@ -166,7 +166,7 @@ describe('official release', () => {
     expect(await find({ release: pinned })).toMatchObject({ version: '2.14.7', source: 'installed' })
     rmSync(join(home, 'cache'), { recursive: true })
     await expect(find({ release: { ...known, digests: { SHA256SUMS: sha256('') } } })).rejects.toThrow(
-      'is refused',
+      'was rejected',
     )
   })
 
@@ -178,16 +178,14 @@ describe('official release', () => {
 
   test('from a server that never answers, stops half way, or trickles on, is given up', async () => {
     const silent = await release('2.14.7', () => () => undefined)
-    await expect(find({ release: silent, quietMs: 50 })).rejects.toThrow('nothing came for 0.05 s')
+    await expect(find({ release: silent, quietMs: 50 })).rejects.toThrow('no data received for 0.05 s')
     const half = await release('2.14.7', (body) => (_, response) => void response.write(body.subarray(0, 10)))
-    await expect(find({ release: half, quietMs: 50 })).rejects.toThrow('nothing came for 0.05 s')
+    await expect(find({ release: half, quietMs: 50 })).rejects.toThrow('no data received for 0.05 s')
     const trickle = await release('2.14.7', () => (_, response) => {
       const timer = setInterval(() => response.write('.'), 5)
       response.on('close', () => clearInterval(timer))
     })
-    await expect(find({ release: trickle, overallMs: 100 })).rejects.toThrow(
-      'it was not finished after 0.1 s',
-    )
+    await expect(find({ release: trickle, overallMs: 100 })).rejects.toThrow('not finished after 0.1 s')
     expect(installed()).toEqual([])
   })
 
@@ -196,9 +194,9 @@ describe('official release', () => {
     const gone = await release('2.14.7', () => (_, response) => void response.writeHead(404).end())
     const url = `${gone.address}/${archiveName('2.14.7')}`
     await expect(find({ env: { PATH: dirname(old) }, release: gone })).rejects.toThrow(
-      `no usable nats-server was found or could be installed (${old} is 2.9.10, older than 2.12.0; ` +
-        `release archive: can't download ${url}: the answer is HTTP 404; ` +
-        `Debian package: this system does not use Debian's archive); ` +
+      `no usable nats-server was found, and none could be installed (${old} is 2.9.10, older than 2.12.0; ` +
+        `release archive: cannot download ${url}: the server returned HTTP 404; ` +
+        `Debian package: this system does not use Debian's archive): ` +
         `install nats-server 2.12.0 or newer on PATH, or set NATS_SERVER to its path`,
     )
   })
@@ -313,7 +311,7 @@ deb http://mirror.example/debian bookworm main
     const source = 'Types: deb\nURIs: https://vendor.example/\nSuites: bookworm\nComponents: main\n'
     writeFileSync(join(home, 'etc', 'apt', 'sources.list.d', 'vendor.sources'), source)
     const gone = await release('2.14.7', () => (_, response) => void response.writeHead(404).end())
-    await expect(find({ release: gone })).rejects.toThrow('names no Debian archive with suite bookworm')
+    await expect(find({ release: gone })).rejects.toThrow('has no Debian archive with suite bookworm')
     expect(existsSync(join(home, 'cache', 'nats-server', '2.14.7'))).toBe(false)
   })
 })

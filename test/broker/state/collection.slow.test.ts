@@ -149,7 +149,7 @@ test('there are no more values than there may be; what is deleted makes room, an
   const things = await open(await broker.connect('PLATFORM'), { most })
   const limited = expect.objectContaining({
     code: 'LIMIT_REACHED',
-    message: 'there are 3 things, the most there may be: delete some',
+    message: 'there are already 3 things, which is the limit: delete some',
   })
   for (const id of ['a', 'b', 'c']) await things.create(id, { id, n: 0 })
   for (let n = 0; n < 5; n++) {

@@ -21,7 +21,7 @@ async function callOf(line: string): Promise<{ contract: Contract; input: object
 
 async function callsOf(line: string): Promise<{ contract: Contract; input: object }[]> {
   const read: { contract: Contract; input: object }[] = []
-  const program = new Command().exitOverride()
+  const program = new Command().exitOverride().configureOutput({ outputError: () => undefined })
   addHive(program, async (contract, shape, given) => {
     read.push({ contract, input: await inputOf(contract, shape, given, sources) })
   })
@@ -36,7 +36,20 @@ const migrationName = 'lake'
 const patterns = { databasePattern: 'sales*', tablePattern: '*' }
 const orders = { catalogId, database: 'sales', table: 'orders' }
 
-test.each([
+/** The commands that people know, by their groups. */
+const reference: Readonly<Record<string, readonly string[]>> = {
+  'agent add': ['hive', 'glue', 'filesystem', 'azure', 'databricks', 'snowflake'],
+  'agent configure': ['hive', 'glue', 'filesystem', 'azure', 'databricks', 'snowflake'],
+  agent: ['check', 'delete', 'list', 'show', 'types'],
+  rule: ['add', 'create', 'configure', 'delete', 'list', 'show'],
+  migration: [
+    ...['add', 'delete', 'list', 'show'],
+    ...['start', 'stop', 'pause', 'resume', 'status'].flatMap((verb) => [verb, `${verb} all`]),
+  ],
+  show: ['conf', 'database', 'databases', 'indexes', 'partitions', 'table', 'tables'],
+}
+
+const commands: [line: string, contract: Contract, input: object][] = [
   [
     `hive agent add hive --name warehouse --metastore-uris ${metastoreUris} --user ada --ssl`,
     metadataCatalogs['create-hive'],
@@ -52,9 +65,110 @@ test.each([
     metadataCatalogs['create-filesystem'],
     { catalogId, fileSystemId: 'lake', rootFolder: '/metadata' },
   ]),
+  [
+    'hive agent add glue --name warehouse --glue-endpoint glue.eu-west-1.amazonaws.com --aws-region eu-west-1 --access-key a --secret-key b --glue-catalog-id 1 --credentials-provider SimpleAWSCredentialsProvider --glue-max-retries 1 --glue-max-connections 2 --glue-max-socket-timeout 3000 --glue-connection-timeout 4000 --default-fs-override s3a://lake',
+    metadataCatalogs['create-glue'],
+    {
+      catalogId,
+      glueEndpoint: 'glue.eu-west-1.amazonaws.com',
+      awsRegion: 'eu-west-1',
+      accessKey: 'a',
+      secretKey: 'b',
+      glueCatalogId: '1',
+      credentialsProvider: 'SimpleAWSCredentialsProvider',
+      glueMaxRetries: 1,
+      glueMaxConnections: 2,
+      glueMaxSocketTimeout: 3_000,
+      glueConnectionTimeout: 4_000,
+      defaultFsOverride: 's3a://lake',
+    },
+  ],
+  [
+    'hive agent configure glue --name warehouse --aws-region eu-west-2',
+    metadataCatalogs['update-glue'],
+    { catalogId, awsRegion: 'eu-west-2' },
+  ],
+  [
+    'hive agent configure filesystem --name warehouse --root-folder /other',
+    metadataCatalogs['update-filesystem'],
+    { catalogId, rootFolder: '/other' },
+  ],
+  [
+    'hive agent add azure --name warehouse --db-server-name sql.example --database-name hive --storage-account lake --container-name data --auth-method SQL_PASSWORD --database-user ada --database-password x --client-id 1 --root-folder / --hdi-version 4.0 --insecure --file-system-id data',
+    metadataCatalogs['create-azure'],
+    {
+      catalogId,
+      dbServerName: 'sql.example',
+      databaseName: 'hive',
+      storageAccount: 'lake',
+      containerName: 'data',
+      authMethod: 'SQL_PASSWORD',
+      databaseUser: 'ada',
+      databasePassword: 'x',
+      clientId: '1',
+      rootFolder: '/',
+      hdiVersion: '4.0',
+      insecure: true,
+      fileSystemId: 'data',
+    },
+  ],
+  [
+    'hive agent configure azure --name warehouse --auth-method AD_MSI',
+    metadataCatalogs['update-azure'],
+    { catalogId, authMethod: 'AD_MSI' },
+  ],
+  [
+    'hive agent add databricks --name warehouse --jdbc-server-hostname workspace.example --jdbc-port 443 --jdbc-http-path sql/1 --access-token x --fs-mount-point /mnt --convert-to-delta --no-delete-after-conversion --catalog main --default-fs-override dbfs:///mnt',
+    metadataCatalogs['create-databricks'],
+    {
+      catalogId,
+      jdbcServerHostname: 'workspace.example',
+      jdbcPort: 443,
+      jdbcHttpPath: 'sql/1',
+      accessToken: 'x',
+      fsMountPoint: '/mnt',
+      convertToDelta: true,
+      deleteAfterConversion: false,
+      catalog: 'main',
+      defaultFsOverride: 'dbfs:///mnt',
+    },
+  ],
+  [
+    'hive agent configure databricks --name warehouse --jdbc-http-path sql/2',
+    metadataCatalogs['update-databricks'],
+    { catalogId, jdbcHttpPath: 'sql/2' },
+  ],
+  [
+    'hive agent add snowflake --name warehouse --account-identifier org-account --stage lake --warehouse compute --snowflake-auth-kind PrivateKey --user ada --stage-database one --stage-schema two --schema three --role four --password x --private-key-file /etc/key.p8',
+    metadataCatalogs['create-snowflake'],
+    {
+      catalogId,
+      accountIdentifier: 'org-account',
+      stage: 'lake',
+      warehouse: 'compute',
+      snowflakeAuthKind: 'PrivateKey',
+      user: 'ada',
+      stageDatabase: 'one',
+      stageSchema: 'two',
+      schema: 'three',
+      role: 'four',
+      password: 'x',
+      privateKeyFile: '/etc/key.p8',
+    },
+  ],
+  [
+    'hive agent configure snowflake --name warehouse --stage other',
+    metadataCatalogs['update-snowflake'],
+    { catalogId, stage: 'other' },
+  ],
   ['hive agent check --name warehouse', metadataCatalogs['check-stored'], { catalogId }],
   ['hive agent delete --name warehouse', metadataCatalogs.delete, { catalogId }],
-  ['hive agent list', metadataCatalogs.list, {}],
+  [
+    'hive agent list',
+    { ...metadataCatalogs.list, cli: { ...metadataCatalogs.list.cli, columns: ['catalogId', 'kind'] } },
+    {},
+  ],
+  ['hive agent list --detailed', metadataCatalogs.list, {}],
   ['hive agent show --name warehouse', metadataCatalogs.get, { catalogId }],
   ['hive agent types', metadataCatalogs.kinds, {}],
   [
@@ -77,6 +191,21 @@ test.each([
     'hive show partitions --agent-name warehouse --database sales --table orders',
     metadataCatalogs.partitions,
     orders,
+  ],
+  [
+    'hive show indexes --agent-name warehouse --database sales --table orders',
+    metadataCatalogs.indexes,
+    orders,
+  ],
+  [
+    'hive show conf --agent-name warehouse --like hive.metastore.*',
+    metadataCatalogs.conf,
+    { catalogId, like: 'hive.metastore.*' },
+  ],
+  [
+    'hive show conf --agent-name warehouse --parameter hive.metastore.uris',
+    metadataCatalogs.conf,
+    { catalogId, parameter: 'hive.metastore.uris' },
   ],
   ...['add', 'create'].map((verb): [string, Contract, object] => [
     `hive rule ${verb} --name sales --database-pattern sales* --table-pattern *`,
@@ -114,10 +243,43 @@ test.each([
     [`hive migration ${verb} --name lake`, metadataMigrations[verb], { migrationName }],
     [`hive migration ${verb} all`, metadataMigrations[`${verb}-all`], {}],
   ]),
+  ['hive migration start all --once', metadataMigrations['start-all'], { once: true }],
   ['hive migration status --name lake', metadataMigrations.get, { migrationName }],
   ['hive migration status all', metadataMigrations.list, {}],
-])('gantry %s', async (line, contract, input) => {
+]
+
+test.each(commands)('gantry %s', async (line, contract, input) => {
   expect(await callOf(line)).toEqual({ contract, input })
+})
+
+test('no command is left out', () => {
+  const tried = commands.map(([line]) => line.split(' --')[0])
+  const known = Object.entries(reference).flatMap(([group, verbs]) =>
+    verbs.map((verb) => `hive ${group} ${verb}`),
+  )
+  expect(known.filter((command) => !tried.includes(command))).toEqual([])
+})
+
+test.each([
+  ['--host elsewhere.example', /--host: not supported, because the platform does not connect to agents/],
+  ['--port 5552', /--port: not supported, because the platform does not connect to agents/],
+  ['--no-ssl', /--no-ssl: not supported, because the platform does not connect to agents/],
+  ['--autodeploy', /--autodeploy: not supported, because nothing is installed/],
+  ['--ssh-user ada', /--ssh-user: not supported, because nothing is installed/],
+  ['--ssh-key /etc/key', /--ssh-key: not supported, because nothing is installed/],
+  ['--ssh-port 22', /--ssh-port: not supported, because nothing is installed/],
+  ['--use-sudo', /--use-sudo: not supported, because nothing is installed/],
+  ['--ignore-host-checking', /--ignore-host-checking: not supported, because nothing is installed/],
+])('an agent on another host, %s, is refused with the reason', async (flag, reason) => {
+  await expect(callsOf(`hive agent add glue --name warehouse ${flag}`)).rejects.toThrow(reason)
+})
+
+test('there is no shell that is connected', async () => {
+  const connect = 'hive connect --host localhost --port 6780 --ssl --timeout 300000 --user ada'
+  await expect(callsOf(connect)).rejects.toMatchObject({
+    code: 'UNSUPPORTED',
+    message: expect.stringContaining('--server'),
+  })
 })
 
 test('a command to several migrations is one for each, in their order', async () => {
@@ -131,7 +293,7 @@ test('a command to several migrations is one for each, in their order', async ()
 
 test('help leads from the group to each command', async () => {
   const pages = [
-    [['hive'], ['agent', 'rule', 'migration', 'show']],
+    [['hive'], ['agent', 'connect', 'rule', 'migration', 'show']],
     [
       ['hive', 'agent'],
       ['add', 'configure', 'check', 'delete', 'list', 'show', 'types'],
@@ -142,7 +304,7 @@ test('help leads from the group to each command', async () => {
     ],
     [
       ['hive', 'show'],
-      ['database', 'databases', 'partitions', 'table', 'tables'],
+      ['conf', 'database', 'databases', 'indexes', 'partitions', 'table', 'tables'],
     ],
   ] as const
   for (const [words, below] of pages) {

@@ -1,23 +1,33 @@
 import { expect, test } from 'vitest'
-import { durationText, sizeText } from '../../../cli/output/format.ts'
+import { durationText } from '../../../cli/output/format.ts'
+import { sizeText } from '../../../subjects/kit/binary-size.ts'
 import { report } from '../../../cli/failure.ts'
 import { present } from '../../../cli/output/present.ts'
+import { type Form, wantedOf } from '../../../cli/output/form.ts'
+import { views } from '../../../cli/output/views.ts'
 import type { Contract } from '../../../subjects/kit/contract.ts'
 import { GantryError } from '../../../subjects/kit/errors.ts'
-import { resources } from '../../../subjects/index.ts'
+import { contracts, resources } from '../../../subjects/index.ts'
+import { fieldsOf, jsonSchema } from '../../../subjects/kit/json-schema.ts'
 import { testTerminal } from '../support.ts'
 
 function shown(
   contract: Contract,
   reply: unknown,
-  { json = false, isTty = false, columns = 100, input = {} } = {},
+  {
+    form = 'table',
+    fields,
+    isTty = false,
+    columns = 100,
+    input = {},
+  }: { form?: Form; fields?: string[]; isTty?: boolean; columns?: number; input?: object } = {},
 ) {
   const terminal = testTerminal({ isTty, columns })
-  present(terminal, contract, reply, { json, input })
+  present(terminal, contract, reply, { form, ...(fields && { columns: fields }), input: { ...input } })
   return terminal.written
 }
 
-const { audit, filesystems, migrations, keys } = resources
+const { audit, filesystems, migrations, keys, verifications } = resources
 const file = { path: '/a b', isDirectory: false, length: 1536, modificationTime: Date.UTC(2026, 0, 2) }
 
 test('a list is a table, with sizes and moments for people', () => {
@@ -27,14 +37,14 @@ test('a list is a table, with sizes and moments for people', () => {
   ])
   const [head, first, second, ...rest] = out.split('\n')
   expect(head).toBe('path  isDirectory  length   modificationTime')
-  expect(first).toMatch(/^\/a b {2}no {11}1\.5 KiB {2}2026-01-0\d \d\d:00:00$/)
+  expect(first).toMatch(/^\/a b {2}no {11}1\.5 KiB {2}2026-01-0\d \d\d:\d\d:00 (?:UTC|[+-]\d\d:\d\d)$/)
   expect(second).toMatch(/^\/c {4}yes {10}0 B/)
   expect(rest).toEqual([''])
 })
 
 test('--json is exactly the reply: in one line for programs, in several on a terminal', () => {
-  expect(shown(filesystems['list-paths'], [file], { json: true }).out).toBe(`${JSON.stringify([file])}\n`)
-  expect(JSON.parse(shown(filesystems['list-paths'], [file], { json: true, isTty: true }).out)).toEqual([
+  expect(shown(filesystems['list-paths'], [file], { form: 'json' }).out).toBe(`${JSON.stringify([file])}\n`)
+  expect(JSON.parse(shown(filesystems['list-paths'], [file], { form: 'json', isTty: true }).out)).toEqual([
     file,
   ])
 })
@@ -91,7 +101,7 @@ test('nor do those that JSON leaves as they are, in values or in names', () => {
     expect(out).toContain(shownTricks)
     expect(out).not.toContain('\u009b')
   }
-  const { out } = shown(odd, { [tricks]: tricks }, { json: true, isTty: true })
+  const { out } = shown(odd, { [tricks]: tricks }, { form: 'json', isTty: true })
   expect(out).toBe(`{\n  "${shownTricks}": "${shownTricks}"\n}\n`)
   const terminal = testTerminal()
   const error = new GantryError('NOT_FOUND', tricks)
@@ -106,8 +116,8 @@ test('what is nested without end is a clear error, in whatever form it is wanted
   const lists: unknown = JSON.parse('['.repeat(100_000) + ']'.repeat(100_000))
   const objects: unknown = JSON.parse('{"a":'.repeat(100_000) + '1' + '}'.repeat(100_000))
   for (const reply of [lists, objects])
-    for (const json of [true, false])
-      expect(() => shown(odd, reply, { json })).toThrow(
+    for (const form of ['json', 'yaml', 'table'] as const)
+      expect(() => shown(odd, reply, { form })).toThrow(
         expect.objectContaining({ code: 'INTERNAL', message: expect.stringContaining('too deep') }),
       )
   const terminal = testTerminal()
@@ -134,3 +144,150 @@ test.for([
   [3723, '1 h 02 min'],
   [90_000, '1 d 01 h'],
 ] as const)('%d seconds are %s', ([seconds, text]) => expect(durationText(seconds)).toBe(text))
+
+test('of a long object people see what matters; --wide shows all of it', () => {
+  const verification = {
+    id: 'v',
+    migrationId: 'first',
+    status: 'COMPLETE',
+    level: 'digest',
+    filesOnSource: 3,
+    filesOnTarget: 2,
+    filesMissingOnTarget: 1,
+    typeMismatches: 0,
+    totalDiscrepancies: 1,
+    bytesOnSource: 2048,
+  }
+  const { out } = shown(verifications.get, verification)
+  expect(out.split('\n').map((line) => line.split(/ +/)[0])).toEqual([
+    ...['id', 'migrationId', 'status', 'level', 'filesOnSource', 'filesOnTarget', 'totalDiscrepancies'],
+    ...['filesMissingOnTarget', ''],
+  ])
+  expect(shown(verifications.get, verification, { form: 'wide' }).out).toContain('typeMismatches')
+})
+
+test('what the platform says of a migration names commands as they are typed here; names of others stay', () => {
+  const since = '2026-01-02T00:00:00.000Z'
+  const message = 'Restore it, or run "gantry migrations accept-source a"'
+  const migration = { migrationId: 'gantry up', conditions: [{ reason: 'SOURCE_CHANGED', message, since }] }
+  const terminal = testTerminal({
+    command: { here: './gantry', anywhere: '/srv/gantry/gantry', start: './gantry up' },
+  })
+  present(terminal, migrations.get, migration, { form: 'table', input: {} })
+  expect(terminal.written.out).toContain('run "./gantry migrations accept-source a"')
+  expect(terminal.written.out).toMatch(/^migrationId +gantry up$/m)
+})
+
+test('a verification that is queued shows no counts, but that it has not begun', () => {
+  const queued = { id: 'v', status: 'QUEUED', level: 'size', filesOnSource: 0, totalDiscrepancies: 0 }
+  const { out } = shown(verifications.create, queued)
+  expect(out).toMatch(/^progress +not started yet$/m)
+  expect(out).not.toMatch(/filesOnSource|totalDiscrepancies/)
+})
+
+test('of a migration people see what was found and copied, how long it took and how fast it was', () => {
+  const counts = { byteCount: 3_145_728, fileCount: 2_000, directoryCount: 1 }
+  const migration = {
+    migrationId: 'first',
+    state: 'RUNNING',
+    migrationStartTime: '2026-01-02T00:00:00.000Z',
+    scannerSummary: {
+      progressSummary: { filesScanned: 3_001, bytesScanned: 5_242_880 },
+      contentSummary: counts,
+    },
+    clientActivitySummary: { byteCount: 1_048_576, fileCount: 1, directoryCount: 0 },
+  }
+  const running = shown(migrations.get, migration).out
+  expect(running).toMatch(/^found +3,001 files \(5(?:\.0)? MiB\)$/m)
+  expect(running).toMatch(/^copied +2,001 files \(4(?:\.0)? MiB\)$/m)
+  expect(running).not.toMatch(/^(?:duration|rate) /m)
+  const completed = { ...migration, state: 'COMPLETED', migrationCompleteTime: '2026-01-02T00:00:04.000Z' }
+  expect(shown(migrations.get, completed).out).toMatch(
+    /^duration +4 s\nrate +500 files\/s, 1(?:\.0)? MiB\/s$/m,
+  )
+  const { migrationStartTime: _, ...unstarted } = migration
+  expect(shown(migrations.get, unstarted).out).not.toMatch(/^(?:found|copied) /m)
+})
+
+test('what a view shows is in its model', () => {
+  const models = new Map(
+    contracts.map(({ output }) => [jsonSchema(output).title, Object.keys(fieldsOf(output))]),
+  )
+  for (const [title, view] of Object.entries(views)) {
+    expect(models.has(title), title).toBe(true)
+    // Some models have a view in common.
+    const alike = Object.keys(views).filter((other) => views[other] === view)
+    const known = alike.flatMap((other) => models.get(other) ?? [])
+    expect(known, title).toEqual(
+      expect.arrayContaining([...view.fields, ...(view.onceStarted ?? []), ...(view.ifAny ?? [])]),
+    )
+  }
+})
+
+test('a person is told what to do next', () => {
+  const migration = { migrationId: 'first', state: 'NONSCHEDULED' }
+  const next = (state: string, isTty: boolean) =>
+    shown(migrations.create, { ...migration, state }, { isTty }).err
+  expect(next('NONSCHEDULED', true)).toBe('Next: gantry migrations start first\n')
+  expect(next('RUNNING', true)).toBe('Next: gantry watch first\n')
+  expect(next('RUNNING', false)).toBe('')
+  const odd = { migrationId: '-rf', state: 'NONSCHEDULED' }
+  expect(shown(migrations.create, odd, { isTty: true }).err).toBe('Next: gantry migrations start -- -rf\n')
+})
+
+test('columns in which no row has anything are left out', () => {
+  const odd: Contract = { ...filesystems.get, output: {} }
+  const rows = [
+    { id: 'a', age: '', path: '' },
+    { id: 'b', age: '', path: '/' },
+  ]
+  expect(shown(odd, rows).out).toBe('id  path\na\nb   /\n')
+})
+
+test('a table has no JSON: objects and lists in a row are names and values', () => {
+  const odd: Contract = { ...filesystems.get, output: {} }
+  const row = { id: 'a', may: { pub: { allow: ['x', 'y'] }, sub: {} }, parts: [{ n: 1 }, { n: 2, m: 'z' }] }
+  expect(shown(odd, [row]).out).toBe('id  may             parts\na   pub.allow=x, y  n=1; n=2 m=z\n')
+})
+
+test('what has no limit says so', () => {
+  const limits = { scope: 'global', limitBytesPerSecond: -1, limitRequestsPerSecond: 5 }
+  expect(shown(resources.bandwidth.get, limits).out).toMatch(
+    /limitBytesPerSecond +no limit\n.*RequestsPerSecond +5/,
+  )
+})
+
+test('-o yaml is the reply, -o name what each row is called', () => {
+  expect(shown(filesystems['list-paths'], [file], { form: 'yaml' }).out).toBe(
+    `- path: /a b\n  isDirectory: false\n  length: 1536\n  modificationTime: ${file.modificationTime}\n`,
+  )
+  expect(shown(filesystems['list-paths'], [file, { ...file, path: '/c' }], { form: 'name' }).out).toBe(
+    '/a b\n/c\n',
+  )
+  expect(shown(keys.list, [{ id: 'k1', name: 'n' }], { form: 'name' }).out).toBe('k1\n')
+  const failures = { migrationId: 'm', failedPathCount: 1, failedPaths: [{ id: 1, path: '/x' }] }
+  expect(shown(migrations.failures, failures, { form: 'name' }).out).toBe('m\n')
+  expect(shown(migrations.delete, {}, { form: 'name' }).out).toBe('')
+})
+
+test('--columns chooses fields in every form, also those of objects in objects', () => {
+  const fields = ['length', 'path']
+  expect(shown(filesystems['list-paths'], [file], { fields }).out).toBe('length   path\n1.5 KiB  /a b\n')
+  expect(shown(filesystems['list-paths'], [file], { fields, form: 'json' }).out).toBe(
+    '[{"length":1536,"path":"/a b"}]\n',
+  )
+  const progress = { id: 'm', state: 'LIVE', progress: { failedPaths: 2 } }
+  expect(shown(migrations.progress, progress, { fields: ['id', 'progress.failedPaths'] }).out).toBe(
+    'id                    m\nprogress.failedPaths  2\n',
+  )
+  expect(() => shown(filesystems['list-paths'], [file], { fields: ['size'] })).toThrow(
+    /--columns: unknown field size; use path, isDirectory/,
+  )
+})
+
+test('only one output format can be used', () => {
+  expect(wantedOf({ json: true, output: 'json' })).toEqual({ form: 'json' })
+  expect(wantedOf({ wide: true, columns: 'id, state' })).toEqual({ form: 'wide', columns: ['id', 'state'] })
+  expect(() => wantedOf({ json: true, output: 'yaml' })).toThrow(/yaml and json cannot be used together/)
+  expect(() => wantedOf({ columns: 'id,,x' })).toThrow(/--columns/)
+})

@@ -53,7 +53,7 @@ test.for([
   ['@not-there', '', /--shared-key: \/not-there cannot be read \(ENOENT\)/],
   ['@', '', /--shared-key: \/ cannot be read \(EISDIR\)/],
   ['-', '\n', /--shared-key: stdin is empty/],
-  ['-', 'x'.repeat(2 ** 20 + 2), /--shared-key: stdin is longer than/],
+  ['-', 'x'.repeat(2 ** 20 + 2), /--shared-key: stdin is larger than/],
 ] as const)('%s is refused by the flag’s name', async ([text, stdin, message]) => {
   await expect(read([[field('sharedKey'), text]], { stdin })).rejects.toMatchObject({
     code: 'INVALID_INPUT',
@@ -104,7 +104,7 @@ test('an object that is not JSON is wrong usage, and says where', async () => {
 test('help says how to keep a secret out of the process list', async () => {
   const { out } = await gantry(['filesystems', 'create-adls2-shared-key', '--help'])
   expect(out.replaceAll(/\s+/g, ' ')).toContain(
-    'or @file, or - for stdin, both keep it out of the process list',
+    'or @file, or - for stdin, both hide it from the process list',
   )
 })
 
@@ -129,7 +129,7 @@ test('paths may be the lines of a file, byte for byte', async () => {
   expect(await readPaths('@nul')).toEqual({ paths: ['/line%0Abreak', '/c'] })
   expect(await readPaths('/x')).toEqual({ paths: ['/x'] })
   writeFileSync(join(folder.path, 'empty'), '\n')
-  await expect(readPaths('@empty')).rejects.toThrow(/has no path/)
+  await expect(readPaths('@empty')).rejects.toThrow(/contains no path/)
   await expect(readPaths('@nowhere')).rejects.toThrow(/ENOENT/)
 })
 
@@ -143,7 +143,7 @@ test.each([['foo'], [['a=1', 'foo']], [['a=1', 'a=2']], ['[1]']])(
     const reading = inputOf(contract, metrics, new Map([[labels, text]]), sources)
     await expect(reading).rejects.toMatchObject({
       code: 'INVALID_INPUT',
-      message: '--labels must be key=value, given once for each key, or a JSON object',
+      message: '--labels must be key=value (once per key) or a JSON object',
     })
   },
 )
@@ -191,16 +191,16 @@ test('properties come from files of Hadoop, later ones over earlier ones; how ma
       'dfs.replication': '2',
     },
   })
-  expect(told).toMatch(/core-site\.xml: 1 properties .*\n.*hdfs-site\.xml: 1 properties/)
+  expect(told).toMatch(/core-site\.xml: ignored properties .*: 1\n.*hdfs-site\.xml: ignored properties .*: 1/)
   writeFileSync(join(folder.path, 'none.xml'), '<configuration/>')
   await expect(reading('@none.xml')).rejects.toThrow(
-    /none\.xml is no configuration of Hadoop: it has no properties/,
+    /none\.xml is not a Hadoop configuration: it contains no Hadoop properties/,
   )
   writeFileSync(
     join(folder.path, 'bomb.xml'),
     '<!DOCTYPE c [<!ENTITY a "b">]><configuration><property>&a;</property></configuration>',
   )
-  await expect(reading('@bomb.xml')).rejects.toThrow(/bomb\.xml is no configuration of Hadoop/)
+  await expect(reading('@bomb.xml')).rejects.toThrow(/bomb\.xml is not a Hadoop configuration/)
 })
 
 test('a file whose bytes are wanted is given as it is, and becomes base64', async () => {

@@ -36,7 +36,7 @@ async function loginAs(name: string, args: readonly string[] = []) {
 
 test('login keeps a session that commands use, and logout ends it', async () => {
   const { code, out, arrived } = await loginAs('viewer')
-  expect(arrived.text).toContain('Go on in the terminal')
+  expect(arrived.text).toContain('Continue in the terminal')
   expect(out).toMatch(
     /^Signed in as Development viewer \(viewer\) until \S+; the session is in .+session\.\n$/,
   )
@@ -64,7 +64,7 @@ test('login keeps a session that commands use, and logout ends it', async () => 
   ])
   expect(await gantry(['logout'], { env: env() })).toMatchObject({
     code: 0,
-    err: 'Nobody is signed in here.\n',
+    err: 'Not signed in.\n',
   })
 })
 
@@ -97,7 +97,7 @@ test('logout forgets a session that is over', async () => {
   expect(refused.err).toContain('of "gantry login"')
   expect(await gantry(['logout'], { env: env() })).toMatchObject({
     code: 0,
-    out: 'Signed out; the session was over already.\n',
+    out: 'Signed out; the session had already ended.\n',
   })
   expect(existsSync(sessionPath())).toBe(false)
 })
@@ -129,8 +129,8 @@ test('who refuses at the provider is not signed in', async () => {
 })
 
 test.each([
-  ['where nobody is', async () => `http://127.0.0.1:${await freePort()}`, 3, 'nobody answers at'],
-  ['that is no address', () => Promise.resolve('ftp://x'), 2, 'is no address of a platform'],
+  ['where nobody is', async () => `http://127.0.0.1:${await freePort()}`, 3, 'does not respond'],
+  ['that is no address', () => Promise.resolve('ftp://x'), 2, 'is not the address of a platform'],
 ])('a platform %s', async (_, address, code, text) => {
   const ran = await gantry(['login', await address(), '--no-browser'], { env: env() })
   expect(ran.code).toBe(code)

@@ -17,8 +17,8 @@ test('--json is an object with it', async () => {
 })
 
 test.each([
-  ['', 'no password'],
-  ['\n', 'no password'],
+  ['', 'stdin is empty'],
+  ['\n', 'stdin is empty'],
   ['one\ntwo\n', 'more than one line'],
   ['x'.repeat(73), 'longer than 72 bytes'],
   ['ä'.repeat(37), 'longer than 72 bytes'],

@@ -61,7 +61,7 @@ test('an operator key that was narrowed gets its rights back at once, and keeps 
   expect((await operator('keys', 'list')).code).toBe(4)
   const { code, out } = await operator('credential', 'recover', '--yes')
   expect(code).toBe(0)
-  expect(out).toContain('may do everything again')
+  expect(out).toContain('has all permissions again')
   expect(tokenIn(platform.home)).toBe(token)
   await expectAllRights()
 })

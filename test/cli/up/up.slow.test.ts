@@ -1,16 +1,17 @@
-import { readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { once } from 'node:events'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { files, httpServers, loopback } from '../../../subjects/kit/names.ts'
-import { createHome } from '../../support/platform.ts'
+import { createHome, freePort } from '../../support/platform.ts'
 import { until } from '../../support/until.ts'
 import { type CliProcess, spawnGantry } from '../support.ts'
+import { lastLine } from '../../../cli/up/text.ts'
 
 /** The last line of what `up` says when all runs. */
-const ready = 'Ctrl-C stops it.'
+const ready = lastLine
 
 let home: string
 beforeEach(async () => {
@@ -27,7 +28,11 @@ async function run(...args: string[]) {
   return { code, ...process.written }
 }
 
-const brokerPid = () => Number(readFileSync(join(home, 'run', 'nats-server.pid'), 'utf8'))
+/** Whoever takes ports here is this process. */
+const holder = `node (process ${process.pid})`
+
+const brokerPidFile = () => join(home, 'run', 'nats-server.pid')
+const brokerPid = () => Number(readFileSync(brokerPidFile(), 'utf8'))
 
 function isAlive(pid: number): boolean {
   try {
@@ -37,13 +42,28 @@ function isAlive(pid: number): boolean {
   }
 }
 
-/** `up` does not come up: it says one line, ends with 1, and leaves nothing behind. */
-async function refuses(folder = home): Promise<string> {
-  await using process = spawnGantry(['up', '--log-level', 'silent'], environment(folder))
+/** `up` does not come up: it says why, ends with 1, and leaves nothing behind. */
+async function refusalOf(folder = home, ...flags: string[]): Promise<string> {
+  await using process = spawnGantry(['up', '--log-level', 'silent', ...flags], environment(folder))
   expect(await process.ended).toBe(1)
   expect(process.written.out).toBe('')
-  expect(process.written.err).toMatch(/^error: [^\n]+\n$/)
   return process.written.err
+}
+
+/** The same where one line says all. */
+async function refuses(folder = home): Promise<string> {
+  const text = await refusalOf(folder)
+  expect(text).toMatch(/^error: [^\n]+\n$/)
+  return text
+}
+
+/** Of ports that are taken, another line says with what command all are free. */
+async function refusesPorts(...flags: string[]): Promise<{ lines: string[]; command: string[] }> {
+  const lines = (await refusalOf(home, ...flags)).trimEnd().split('\n')
+  const command = /^Start on free ports: GANTRY_HOME=(\S+) (?:\.\/)?gantry up (.+)$/.exec(lines.pop()!)
+  expect(command?.[1]).toBe(home)
+  expect(lines[0]).toMatch(/^error: /)
+  return { lines, command: command![2]!.split(' ') }
 }
 
 async function occupy(port: number): Promise<AsyncDisposable> {
@@ -78,7 +98,7 @@ test('up says what runs where; other processes use it; Ctrl-C stops it in order;
     const server = brokerPid()
     platform.child.kill('SIGINT')
     expect(await platform.ended).toBe(0)
-    expect(platform.written.out).toMatch(/Stopping in order; .+\nStopped\.\n$/)
+    expect(platform.written.out).toMatch(/Stopping gracefully; .+\nStopped\.\n$/)
     expect(isAlive(server)).toBe(false)
     expect((await run('info')).code).toBe(3)
   }
@@ -166,7 +186,7 @@ test('one that was paused for longer than its lease ends by itself; the next one
     platform.child.kill('SIGCONT')
     expect(await platform.ended).toBe(1)
     expect(platform.written.err).toMatch(
-      /^error: Gantry has ended, as its lease on the store is over: [^\n]+\n$/,
+      /^error: Gantry has stopped because its lease on the store ended: [^\n]+\n$/,
     )
     await until('nats-server is gone', () => !isAlive(server))
   }
@@ -188,17 +208,75 @@ test('a lease of a time that makes no sense is refused', async () => {
 test('a taken port of the broker is named with the file that sets it', async () => {
   const { port } = JSON.parse(readFileSync(join(home, files.messaging), 'utf8')) as { port: number }
   await using _ = await occupy(port)
-  expect(await refuses()).toMatch(new RegExp(`${files.messaging}.*\\b${port}\\b.*taken`))
+  const { lines } = await refusesPorts()
+  expect(lines).toEqual([
+    `error: ${files.messaging}: port ${port} on ${loopback} is in use by ${holder}: stop it, or change port`,
+  ])
 })
 
-test('a taken port of an HTTP server is named with the file that sets it; the broker is stopped', async () => {
+test('a taken port of an HTTP server is named with the file that sets it; no broker is started', async () => {
   const { propertiesFile } = httpServers.migrator
   const port = Number(/port=(\d+)/.exec(readFileSync(join(home, propertiesFile), 'utf8'))?.[1])
   await using _ = await occupy(port)
-  const line = await refuses()
+  const [line] = (await refusesPorts()).lines
   expect(line).toContain(propertiesFile)
   expect(line).toContain(String(port))
-  expect(isAlive(brokerPid())).toBe(false)
+  expect(existsSync(brokerPidFile())).toBe(false)
+})
+
+test('all taken ports are told at once, before anything is made', async () => {
+  const { port } = JSON.parse(readFileSync(join(home, files.messaging), 'utf8')) as { port: number }
+  const portOf = (file: string) => Number(/port=(\d+)/.exec(readFileSync(join(home, file), 'utf8'))?.[1])
+  const [platform, metadata] = [httpServers.platform, httpServers.metadata]
+  const ports = [port, portOf(platform.propertiesFile), portOf(metadata.propertiesFile)]
+  await using _ = await occupy(ports[0]!)
+  await using __ = await occupy(ports[1]!)
+  await using ___ = await occupy(ports[2]!)
+  const { lines, command } = await refusesPorts()
+  expect(lines[0]).toBe('error: 3 settings cannot be used:')
+  expect(lines).toHaveLength(4)
+  for (const [index, file] of [files.messaging, platform.propertiesFile, metadata.propertiesFile].entries())
+    expect(lines[index + 1]).toContain(
+      `  ${file}: port ${ports[index]} on ${loopback} is in use by ${holder}: stop it, or change `,
+    )
+  // The passwords of the development provider are shown once: they are not made before it can be shown.
+  expect(existsSync(join(home, files.developmentProvider))).toBe(false)
+
+  // The command that it names works, and what asks the platform on this host finds it there.
+  await using started = up('--log-level', 'silent', ...command)
+  await started.said(ready)
+  const offset = Number(command[1])
+  expect(started.written.out).toContain(`http://${loopback}:${ports[1]! + offset}`)
+  expect(started.written.out).toContain(`nats://${loopback}:${port + offset}`)
+  expect((await run('info')).code).toBe(0)
+  expect((await run('credential', 'recover', '--yes')).out).toContain('has all permissions again')
+})
+
+test('a flag counts for more than a variable, a variable for more than gantry.config, and that for more than a file', async () => {
+  const [ofFlag, ofVariable, ofConfig] = [await freePort(), await freePort(), await freePort()]
+  {
+    await using first = up('--log-level', 'silent')
+    await first.said(ready)
+  }
+  const config = JSON.parse(readFileSync(join(home, files.config), 'utf8')) as object
+  writeFileSync(
+    join(home, files.config),
+    JSON.stringify({ ...config, 'platform.port': 1, 'migrator.port': 2, 'metadata.port': ofConfig }),
+  )
+  const env = { ...environment(), GANTRY_PLATFORM_PORT: '3', GANTRY_MIGRATOR_PORT: String(ofVariable) }
+  await using process = spawnGantry(['up', '--log-level', 'silent', '--platform-port', String(ofFlag)], env)
+  await process.said(ready)
+  for (const port of [ofFlag, ofVariable, ofConfig])
+    expect(process.written.out).toContain(`http://${loopback}:${port}/`)
+})
+
+test('a taken port of a flag is named by it', async () => {
+  const port = await freePort()
+  await using _ = await occupy(port)
+  const text = await refusalOf(home, '--platform-port', String(port))
+  expect(text).toBe(
+    `error: --platform-port: port ${port} on ${loopback} is in use by ${holder}: stop it, or change --platform-port\n`,
+  )
 })
 
 test('a wrong setting is named with its file', async () => {
@@ -211,8 +289,8 @@ test('a wrong setting is named with its file', async () => {
 test('a folder that is a file, or cannot be made, is named', async () => {
   const file = join(home, files.messaging)
   expect(await refuses(file)).toBe(
-    `error: the configuration folder ${file} is, or is in, a file: set GANTRY_HOME to a folder that you can write\n`,
+    `error: the configuration folder ${file} is a file or below a file: set GANTRY_HOME to a writable folder\n`,
   )
-  expect(await refuses(join(file, 'below'))).toContain('is, or is in, a file')
+  expect(await refuses(join(file, 'below'))).toContain('is a file or below a file')
   expect(await refuses('/sys/gantry')).toMatch(/the configuration folder \/sys\/gantry cannot be written/)
 })

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import { type Info, RateMeter } from '../../../cli/watch/rate.ts'
 import { conditionLines, endLine, failuresLine, liveLine, plainLine } from '../../../cli/watch/text.ts'
+import { seenOf } from '../../../cli/watch/of-files.ts'
 import { watchView } from '../../../cli/watch/view.ts'
 import { testTerminal } from '../support.ts'
 
@@ -45,15 +46,22 @@ test.for([40, 80, 100, 120, 200])('a live line fits in %d columns', (columns) =>
 
 test('a live migration says how far it is behind; what is in the way has lines of its own', () => {
   const live = info('LIVE', { changeLagSeconds: 12.34, unscheduledEvents: 1_200, scheduledEvents: 34 })
-  const line = '100 files/s  102 KiB/s  lag 12.3 s, 1,234 changes  follows changes'
+  const line = '100 files/s  102 KiB/s  lag 12.3 s, 1,234 changes  following changes'
   expect(liveLine(live, { ...rate, etaSeconds: undefined }, 200)).toBe(`nightly  ${line}`)
   const since = '2026-02-01T22:00:00.000Z'
   const away = { reason: 'TARGET_UNREACHABLE', message: 'target: connection refused\u001b', since } as const
-  const turn = { reason: 'WAITS_FOR_TURN', message: 'No more migrations may run at once', since } as const
+  const turn = {
+    reason: 'WAITS_FOR_TURN',
+    message: 'The limit of running migrations is reached (maxRunningMigrations)',
+    since,
+  } as const
   const waiting = { ...info('RUNNING'), conditions: [away, turn] }
   const text = `TARGET_UNREACHABLE since ${since}: target: connection refused`
-  expect(conditionLines(waiting, 200)).toEqual([expect.stringContaining(`  ${text}`)])
-  expect(conditionLines(waiting, 40)[0]).toHaveLength(40)
+  expect(conditionLines(waiting)).toEqual([expect.stringContaining(`  ${text}`)])
+  const terminal = testTerminal({ isTty: true, columns: 41 })
+  watchView(terminal, 'table').show([seenOf(waiting, rate)])
+  const shown = terminal.written.out.split('\n').find((line) => line.startsWith('  TARGET_UNREACHABLE'))
+  expect(shown).toHaveLength(40)
   expect(plainLine(waiting, rate)).toContain(text)
 })
 
@@ -65,14 +73,17 @@ test.for(['RUNNING', 'STOPPING', 'STOPPED', 'SCHEDULED'] as const)(
     const paced = { ...rate, etaSeconds: undefined }
     for (const line of [liveLine(live, paced, 200), plainLine(live, paced), endLine(live)])
       expect(line).not.toMatch(/%|ETA|of 4/)
-    const words = { SCHEDULED: 'waits for its turn' } as Partial<Record<typeof state, string>>
-    expect(liveLine(live, paced, 200)).toMatch(
-      new RegExp(`lag 12\\.3 s, 1 change  ${words[state] ?? state.toLowerCase()}$`),
-    )
+    const words = { SCHEDULED: 'waiting for its turn' } as Partial<Record<typeof state, string>>
+    // Nobody knows of changes that nobody looks for.
+    const lag = state === 'STOPPED' ? 'changes not followed for 12 s' : 'lag 12\\.3 s, 1 change'
+    expect(liveLine(live, paced, 200)).toMatch(new RegExp(`${lag}  ${words[state] ?? state.toLowerCase()}$`))
+    const off = { ...live, progress: { ...live.progress, changeDetection: 'off' as const } }
+    expect(liveLine(off, paced, 200)).toContain('changes not followed for 12 s')
     expect(
       new RateMeter().add({ ...live, progress: { ...live.progress, etaEstimate: span(6) } }, 0),
     ).toMatchObject({ etaSeconds: undefined })
-    const end = 'nightly is stopped, lag 12.3 s, 1 change; go on with: gantry migrations resume nightly'
+    const end =
+      'nightly is stopped, changes not followed for 12 s; continue with: gantry migrations resume nightly'
     if (state === 'STOPPED') expect(endLine(live)).toBe(end)
   },
 )
@@ -100,30 +111,28 @@ test('what did not arrive is told as it fails, and no more once it has arrived',
     lastFailureId: 1_003,
     failedPaths: [path, path],
   }
-  expect(failuresLine(told)).toMatch(
-    /^did not arrive: \/a\S* \(permission\), \/a\S* \(permission\), 1,000 more$/,
-  )
+  expect(failuresLine(told)).toMatch(/^failed: \/a\S* \(permission\), \/a\S* \(permission\), 1,000 more$/)
   expect(failuresLine(told)).not.toContain('\u001b')
   const terminal = testTerminal({ isTty: true })
   const { written } = terminal
-  const view = watchView(terminal, { json: false })
+  const view = watchView(terminal, 'table')
   view.failed(told)
-  view.show([{ info: info('RUNNING'), rate }])
-  expect(written.out).toContain('\n  did not arrive: /a')
+  view.show([seenOf(info('RUNNING'), rate)])
+  expect(written.out).toContain('\n  failed: /a')
   view.failed({ ...told, failedPathCount: 0, added: 0, failedPaths: [] })
   written.out = ''
-  view.show([{ info: info('RUNNING'), rate }])
-  expect(written.out).not.toContain('did not arrive')
+  view.show([seenOf(info('RUNNING'), rate)])
+  expect(written.out).not.toContain('failed: ')
 })
 
 test.for([
   [info('STOPPING'), 'stopping'],
-  [info('LIVE'), 'follows changes'],
-  [info('SCHEDULED'), 'waits for its turn'],
-  [info('RECURRENCE_SCHEDULED'), 'waits for its turn'],
+  [info('LIVE'), 'following changes'],
+  [info('SCHEDULED'), 'waiting for its turn'],
+  [info('RECURRENCE_SCHEDULED'), 'waiting for its turn'],
   [
     { ...info('WAITING_FOR_NEXT_RECURRENCE'), nextRecurrenceTime: '2026-02-01T22:00:00.000Z' },
-    'waits until 2026-02-01T22:00:00.000Z',
+    'waiting until 2026-02-01T22:00:00.000Z',
   ],
 ] as const)('a live line says what it waits for: %#', ([waiting, words]) => {
   expect(liveLine(waiting, rate, 200).endsWith(`  ${words}`)).toBe(true)
@@ -146,6 +155,25 @@ test('the rates are those of the last seconds; the time left is by files and byt
   expect(live).toMatchObject({ filesPerSecond: 1_000, etaSeconds: undefined })
 })
 
+test('a live one that only compares what is the same does not move', () => {
+  const meter = new RateMeter()
+  const live = info('LIVE', {
+    filesMigrated: 10,
+    filesSkipped: 0,
+    migratedBytes: 100,
+    totalMigratedBytes: 100,
+  })
+  meter.add(live, 0)
+  const compared = { ...live.progress, filesSkipped: 20_000, migratedBytes: 2_000_100 }
+  const still = { filesPerSecond: 0, bytesPerSecond: 0 }
+  expect(meter.add({ ...live, progress: compared }, 1_000)).toMatchObject(still)
+  const copied = { ...compared, filesMigrated: 15, migratedBytes: 2_000_600, totalMigratedBytes: 600 }
+  expect(meter.add({ ...live, progress: copied }, 2_000)).toMatchObject({
+    filesPerSecond: 2.5,
+    bytesPerSecond: 250,
+  })
+})
+
 test('a few large files under a limit do not make many small ones take long', () => {
   const meter = new RateMeter()
   const totalBytes = 200 * 2 ** 20
@@ -158,38 +186,37 @@ test('a few large files under a limit do not make many small ones take long', ()
 })
 
 test.for([
-  [info('STOPPED'), 'nightly is stopped at 25 %; go on with: gantry migrations resume nightly'],
+  [info('STOPPED'), 'nightly is stopped at 25 %; continue with: gantry migrations resume nightly'],
+  [info('STOPPED', {}, '-rf'), '-rf is stopped at 25 %; continue with: gantry migrations resume -- -rf'],
   [
     info('COMPLETED', { failedPaths: 1 }, "it's all"),
-    String.raw`it's all is completed with 1 failure: 900 files (1.0 MiB) copied, 100 were there already, in 10 s; list them with: gantry migrations failures 'it'\''s all'`,
+    String.raw`it's all is completed with 1 failure: 900 files (1.0 MiB) copied, 100 already at the target, in 10 s; list them with: gantry migrations failures 'it'\''s all'`,
   ],
   [
     info('COMPLETED', { filesVanished: 1_600, foldersVanished: 0 }),
-    'nightly is completed: 900 files (1.0 MiB) copied, 100 were there already, in 10 s; 1,600 files were gone from the source before they were copied; what was renamed is copied with: gantry migrations add-pending-region nightly /',
+    'nightly is completed: 900 files (1.0 MiB) copied, 100 already at the target, in 10 s; 1,600 files were gone from the source before they were copied; copy renamed paths with: gantry migrations add-pending-region nightly /',
   ],
   [
     { ...info('COMPLETED', { failedPaths: 1, filesVanished: 1, foldersVanished: 0 }), path: '/a b' },
-    "nightly is completed with 1 failure: 900 files (1.0 MiB) copied, 100 were there already, in 10 s; list them with: gantry migrations failures nightly; 1 file was gone from the source before it was copied; what was renamed is copied with: gantry migrations add-pending-region nightly '/a b'",
+    "nightly is completed with 1 failure: 900 files (1.0 MiB) copied, 100 already at the target, in 10 s; list them with: gantry migrations failures nightly; 1 file was gone from the source before it was copied; copy renamed paths with: gantry migrations add-pending-region nightly '/a b'",
   ],
 ] as const)('the end: %#', ([ended, line]) => expect(endLine(ended)).toBe(line))
 
 test('on a terminal the lines are written over', () => {
   const terminal = testTerminal({ isTty: true })
-  const view = watchView(terminal, { json: false })
-  const both = ['one', 'two'].map((id) => ({ info: info('RUNNING', {}, id), rate }))
+  const view = watchView(terminal, 'table')
+  const both = ['one', 'two'].map((id) => seenOf(info('RUNNING', {}, id), rate))
   view.show(both)
   expect(terminal.written.out.startsWith('\r\u001b[Jone ')).toBe(true)
   expect(terminal.written.out.split('\n')).toHaveLength(3)
   terminal.written.out = ''
   view.away()
-  expect(terminal.written.out).toBe(
-    '\u001b[2A\r\u001b[JThe platform does not answer; trying again for 60 s.\n',
-  )
+  expect(terminal.written.out).toBe('\u001b[2A\r\u001b[JThe platform does not respond; retrying for 60 s.\n')
   terminal.written.out = ''
   view.show(both.slice(1))
   expect(terminal.written.out.startsWith('\u001b[1A\r\u001b[Jtwo ')).toBe(true)
   // What is said of an end stays above the others.
-  view.end([{ info: info('COMPLETED', {}, 'two'), rate }])
+  view.end([seenOf(info('COMPLETED', {}, 'two'), rate)])
   terminal.written.out = ''
   view.show(both.slice(0, 1))
   expect(terminal.written.out.startsWith('\r\u001b[Jone ')).toBe(true)
@@ -197,12 +224,12 @@ test('on a terminal the lines are written over', () => {
 
 test('in a log a line comes with a new state, and not with each look', () => {
   const terminal = testTerminal()
-  const view = watchView(terminal, { json: false })
+  const view = watchView(terminal, 'table')
   for (const state of ['RUNNING', 'RUNNING', 'STOPPING', 'STOPPING'] as const) {
-    view.show([{ info: info(state), rate }])
+    view.show([seenOf(info(state), rate)])
   }
   expect(terminal.written.out.match(/RUNNING|STOPPING/g)).toEqual(['RUNNING', 'STOPPING'])
   view.away()
   view.away()
-  expect(terminal.written.err).toBe('The platform does not answer; trying again for 60 s.\n')
+  expect(terminal.written.err).toBe('The platform does not respond; retrying for 60 s.\n')
 })

@@ -18,7 +18,7 @@ test('a restart of the platform in the middle is waited for', { timeout: 60_000 
   await until('it has seen that', () => watching.written.err !== '')
   await using _ = await startTestPlatform({ home: home.path })
   const { code, out, err } = await watching.ended
-  expect(err).toBe('The platform does not answer; trying again for 60 s.\n')
+  expect(err).toBe('The platform does not respond; retrying for 60 s.\n')
   expect(out).toMatch(/nightly is completed: 10,000 files \(0 B\) copied/)
   expect(code).toBe(0)
 })

@@ -165,7 +165,7 @@ describe('the callback', () => {
   test('without a flow, or with one of somebody else, lets nobody in', async () => {
     const bare = await rawRequest(platform, 'platform', { path: '/login/callback?code=x&state=y' })
     expect(bare.status).toBe(400)
-    expect(bare.text).toContain('begin again')
+    expect(bare.text).toContain('start again')
     const [one, other] = [new CookieBrowser(), new CookieBrowser()]
     const callback = `${origin}/login/callback`
     const { url } = await signInAt(one, `${origin}/login`, credentials('viewer'), callback)

@@ -77,8 +77,9 @@ describe.each(Object.keys(httpServers) as HttpServerName[])('%s', (server) => {
   })
 
   test('the script that starts it asks for our document and no validator', async () => {
+    const page = await get(server, docsPath)
+    expect(page.text).toContain('data-all="/openapi.json"')
     const { text } = await get(server, '/docs-assets/start.js')
-    expect(text).toContain("url: '/openapi.json'")
     expect(text).toContain('validatorUrl: null')
   })
 

@@ -37,7 +37,10 @@ beforeAll(async () => {
       map(1, '/agents/*', ['admin'], 'DELETE'),
       map(2, '/agents/for-viewers-?', ['nobody-has-it', 'viewer']),
       map(3, '/agents/open', ['isAnonymous()']),
-      map(4, '/agents/**', ['isAuthenticated()']),
+      map(4, '/agents/guarded/**', ['nobody-has-it']),
+      map(5, '/agents/**', ['isAuthenticated()']),
+      // What an address has for whoever takes all of it for a path.
+      map(6, '/*/elsewhere.example/**', ['isAuthenticated()']),
       'fastify.security.basic.user=ann\nfastify.security.basic.role=viewer\n',
       await passwordLine(password),
     ].join(''),
@@ -99,6 +102,40 @@ test.each([
 ])('%s: %s %s: %i', async (who, method, url, status) => {
   const answer = await ask(method, url, callers.get(who))
   expect([answer.status, answer.text]).toEqual([status, expect.anything()])
+})
+
+test.each([
+  ['GET', '/agents/guarded'],
+  ['GET', '/agents/guarded/'],
+  ['GET', '/agents/guarde%64'],
+  ['GET', '/agents/guarded?like=x'],
+  ['HEAD', '/agents/guarded'],
+  ['GET', '/agents/guarded/databases'],
+  // The router ends a path there.
+  ['GET', '/agents/guarded#x'],
+  ['GET', '/agents/guarded#/x'],
+  // The router takes the path of an address.
+  ['GET', 'http://elsewhere.example/agents/guarded'],
+  ['GET', 'https://elsewhere.example/agents/guarded/databases'],
+  ['GET', 'http://elsewhere.example/%61gents/guarded'],
+])('nobody gets around the map: %s %s', async (method, url) => {
+  const answer = await ask(method, url, callers.get('a key of the operator'))
+  expect(answer.status).toBe(403)
+})
+
+test.each([
+  ['GET', '/agents/guarded;x'],
+  ['GET', '/agents//guarded'],
+  ['GET', '/AGENTS/guarded'],
+  ['GET', '/agents%2Fguarded'],
+  ['GET', '/agents/./guarded'],
+  ['GET', '/agents/x/../guarded'],
+  ['OPTIONS', '/agents/guarded'],
+])('what is written otherwise is another path: %s %s', async (method, url) => {
+  const override = { 'x-http-method-override': 'DELETE' }
+  const answer = await ask(method, url, callers.get('a key of the operator'), override)
+  expect(answer.status).toBeOneOf([400, 403, 404, 405])
+  expect(answer.text).not.toContain('there is no catalog guarded')
 })
 
 test('a refusal says what would help', async () => {

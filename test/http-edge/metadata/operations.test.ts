@@ -50,6 +50,112 @@ const rows: Row[] = [
     { catalogId: 'a', uri: 'https://catalog.example' },
   ],
   [
+    'POST /agents/{name}',
+    {
+      ...agent,
+      body: {
+        agentType: 'GLUE',
+        glueAgentConfig: {
+          glueEndpoint: 'glue.eu-west-1.amazonaws.com',
+          awsRegion: 'eu-west-1',
+          credentialsProvider: 'SimpleAWSCredentialsProvider',
+          accessKey: 'visible',
+          secretKey: 'hidden',
+        },
+      },
+    },
+    'metadata-catalogs.create-glue',
+    {
+      catalogId: 'a',
+      glueEndpoint: 'glue.eu-west-1.amazonaws.com',
+      awsRegion: 'eu-west-1',
+      credentialsProvider: 'SimpleAWSCredentialsProvider',
+      accessKey: 'visible',
+      secretKey: 'hidden',
+    },
+  ],
+  [
+    'POST /agents/{name}',
+    {
+      ...agent,
+      body: {
+        agentType: 'AZURE',
+        azureAgentConfig: {
+          dbServerName: 'sql.example',
+          databaseName: 'hive',
+          storageAccount: 'lake',
+          containerName: 'data',
+          authMethod: 'AD_MSI',
+        },
+        defaultFsOverride: 'abfss://data@lake.dfs.core.windows.net',
+      },
+    },
+    'metadata-catalogs.create-azure',
+    {
+      catalogId: 'a',
+      dbServerName: 'sql.example',
+      databaseName: 'hive',
+      storageAccount: 'lake',
+      containerName: 'data',
+      authMethod: 'AD_MSI',
+      defaultFsOverride: 'abfss://data@lake.dfs.core.windows.net',
+    },
+  ],
+  [
+    'POST /agents/{name}',
+    {
+      ...agent,
+      body: {
+        agentType: 'DATABRICKS',
+        databricksAgentConfig: {
+          jdbcServerHostname: 'workspace.example',
+          jdbcPort: '443',
+          jdbcHttpPath: 'sql/1',
+          accessToken: 'x',
+          convertToDelta: 'true',
+          catalog: 'main',
+        },
+      },
+    },
+    'metadata-catalogs.create-databricks',
+    {
+      catalogId: 'a',
+      jdbcServerHostname: 'workspace.example',
+      jdbcPort: 443,
+      jdbcHttpPath: 'sql/1',
+      accessToken: 'x',
+      convertToDelta: true,
+      catalog: 'main',
+    },
+  ],
+  [
+    'POST /agents/{name}',
+    {
+      ...agent,
+      body: {
+        agentType: 'SNOWFLAKE',
+        snowflakeAgentConfig: {
+          accountIdentifier: 'org-account',
+          stage: 'lake',
+          warehouse: 'compute',
+          snowflakeAuthKind: 'Basic',
+          user: 'ada',
+          password: 'x',
+        },
+      },
+    },
+    'metadata-catalogs.create-snowflake',
+    {
+      catalogId: 'a',
+      accountIdentifier: 'org-account',
+      stage: 'lake',
+      warehouse: 'compute',
+      snowflakeAuthKind: 'Basic',
+      user: 'ada',
+      password: 'x',
+    },
+  ],
+  [
     'PUT /agents/{name}',
     { ...agent, body: { agentType: 'HIVE', hiveAgentConfig: { user: 'ann' } } },
     'metadata-catalogs.update-hive',
@@ -75,6 +181,18 @@ const rows: Row[] = [
     { ...agent, query: { database: 'd', table: 't' } },
     'metadata-catalogs.partitions',
     { catalogId: 'a', database: 'd', table: 't' },
+  ],
+  [
+    'GET /agents/{name}/indexes',
+    { ...agent, query: { database: 'd', table: 't' } },
+    'metadata-catalogs.indexes',
+    { catalogId: 'a', database: 'd', table: 't' },
+  ],
+  [
+    'GET /agents/{name}/conf',
+    { ...agent, query: { parameter: 'hive.metastore.uris' } },
+    'metadata-catalogs.conf',
+    { catalogId: 'a', parameter: 'hive.metastore.uris' },
   ],
   ['GET /rule', {}, 'metadata-rules.list', {}],
   [
@@ -219,6 +337,25 @@ test.each([
   const { write } = routeOf(row)
   const reply: unknown = JSON.parse(write!(Buffer.from(JSON.stringify(native)), requestOf({})))
   expect(reply).toMatchObject(expected)
+})
+
+/** The rows that programs know; `GET /docs` is a page, and those of certificates are refused (surface.platform.test.ts). */
+const reference = [
+  ...['POST', 'PUT', 'GET', 'DELETE'].map((method) => `${method} /agents/{name}`),
+  'POST /rule',
+  'DELETE /rule/{ruleName}',
+  'POST /migration',
+  ...['start', 'stop', 'reset', 'pause', 'resume'].map((verb) => `POST /migration/${verb}`),
+  'DELETE /migration/{name}',
+  'GET /migration/{name}/status',
+  ...['/agents', '/rule', '/migration'].map((path) => `GET ${path}`),
+  'PUT /rule/{ruleName}',
+  ...['databases', 'tables', 'partitions'].map((what) => `GET /agents/{name}/${what}`),
+]
+
+test('all rows that programs know are there', () => {
+  const there = operations.map(({ method, path }) => `${method} ${path}`)
+  expect(reference.filter((row) => !there.includes(row))).toEqual([])
 })
 
 test('no row is left out', () => {

@@ -35,6 +35,8 @@ const rows: [row: string, query: string, body: unknown, status: number, told: un
   ['GET /agents/{name}/databases', '?like=a*', undefined, 404, noCatalog],
   ['GET /agents/{name}/tables', '?database=default', undefined, 404, noCatalog],
   ['GET /agents/{name}/partitions', '?database=default&table=days', undefined, 404, noCatalog],
+  ['GET /agents/{name}/indexes', '?database=default&table=days', undefined, 404, noCatalog],
+  ['GET /agents/{name}/conf', '?like=hive.*', undefined, 404, noCatalog],
   ['GET /rule', '', undefined, 200, []],
   ['POST /rule', '', { ruleName: 'sales' }, 400, { code: 'INVALID_INPUT' }],
   ['PUT /rule/{ruleName}', '', { dbNamePattern: 'sales' }, 404, { code: 'NOT_FOUND' }],
@@ -79,13 +81,15 @@ test('no row is left out', () => {
 })
 
 test.each([
-  [{ hiveAgentConfig: {} }, 'metastoreUris'],
+  [{ icebergRestAgentConfig: {} }, 'uri'],
   [{ hiveAgentConfig: { metastoreUris: 'x' } }, 'metastoreUris'],
   [{}, 'agentType'],
   [{ agentType: 'ORACLE' }, 'agentType'],
   [{ agentType: 'HIVE', hiveAgentConfig: ['x'] }, 'hiveAgentConfig'],
   [{ ...hive(), fileSystemId: 'no/such name', agentType: 'HIVE' }, 'fileSystemId'],
   [{ agentType: 'HIVE', hiveAgentConfig: { metastoreUris: 'thrift://h', framed: 'perhaps' } }, 'framed'],
+  // It is shown to whoever may look, and stands in each location.
+  [{ ...hive(), defaultFsOverride: 's3a://key:secret@bucket' }, 'defaultFsOverride'],
 ])('%j is refused at %s', async (body, field) => {
   const answer = await ask('POST', '/agents/warehouse', body)
   expect(answer).toMatchObject({
@@ -94,10 +98,14 @@ test.each([
   })
 })
 
-test('an agent needs the options of its kind', async () => {
-  expect(await ask('POST', '/agents/warehouse', { agentType: 'HIVE' })).toMatchObject({
+test.each([
+  [{ agentType: 'ICEBERG_REST' }, 'icebergRestAgentConfig'],
+  // Of a metastore they may be in a file of the host.
+  [{ agentType: 'HIVE' }, 'metastoreUris'],
+])('%j needs the options of its kind', async (body, field) => {
+  expect(await ask('POST', '/agents/warehouse', body)).toMatchObject({
     status: 409,
-    body: { code: 'NOT_ACCEPTED', details: [{ field: 'hiveAgentConfig' }] },
+    body: { code: 'NOT_ACCEPTED', details: [{ field }] },
   })
 })
 
@@ -105,6 +113,120 @@ test('a kind says which filesystem it needs', async () => {
   expect(await ask('POST', '/agents/warehouse', { agentType: 'FILESYSTEM' })).toMatchObject({
     status: 409,
     body: { code: 'NOT_ACCEPTED', details: [{ field: 'fileSystemId' }] },
+  })
+})
+
+const kept: [agentType: string, config: string, options: object, secret: string, reach: RegExp][] = [
+  [
+    'AZURE',
+    'azureAgentConfig',
+    {
+      dbServerName: 'sql.example',
+      databaseName: 'hive',
+      storageAccount: 'lake',
+      containerName: 'data',
+      databaseUser: 'ada',
+      databasePassword: 'only-here',
+    },
+    'databasePassword',
+    /Azure SQL/,
+  ],
+  [
+    'DATABRICKS',
+    'databricksAgentConfig',
+    {
+      jdbcServerHostname: 'workspace.example',
+      jdbcPort: 443,
+      jdbcHttpPath: 'sql/1',
+      accessToken: 'only-here',
+      catalog: 'main',
+    },
+    'accessToken',
+    /Unity Catalog/,
+  ],
+  [
+    'SNOWFLAKE',
+    'snowflakeAgentConfig',
+    {
+      accountIdentifier: 'org-account',
+      stage: 'lake',
+      warehouse: 'compute',
+      snowflakeAuthKind: 'Basic',
+      user: 'ada',
+      password: 'only-here',
+    },
+    'password',
+    /Snowflake/,
+  ],
+]
+
+test.each(kept)(
+  '%s is kept, and nothing pretends to speak to it',
+  async (agentType, config, options, secret, reach) => {
+    const body = { agentType, [config]: options, defaultFsOverride: 's3a://lake' }
+    const texts = Object.fromEntries(Object.entries(options).map(([name, value]) => [name, String(value)]))
+    const shown = {
+      name: 'kept',
+      location: 'LOCAL',
+      config: {
+        agentType,
+        [config]: { ...texts, [secret]: '********' },
+        fileSystemId: null,
+        defaultFsOverride: 's3a://lake',
+      },
+    }
+    expect(await ask('POST', '/agents/kept', body)).toMatchObject({ status: 201, body: shown })
+    expect(await ask('GET', '/agents/kept')).toMatchObject({ status: 200, body: shown })
+    expect(await ask('POST', '/agents/kept/check')).toMatchObject({
+      status: 200,
+      body: {
+        ok: false,
+        checks: [
+          { check: 'reach', result: 'no', detail: expect.stringMatching(reach) },
+          ...['list', 'read', 'write'].map((check) => ({
+            check,
+            result: 'no',
+            detail: expect.stringContaining('this release'),
+          })),
+        ],
+      },
+    })
+    const unspoken = { code: 'UNSUPPORTED', message: expect.stringMatching(/kept is .* cannot connect to/) }
+    for (const path of [
+      'databases',
+      'tables?database=d',
+      'partitions?database=d&table=t',
+      'indexes?database=d&table=t',
+      'conf',
+    ])
+      expect(await ask('GET', `/agents/kept/${path}`)).toMatchObject({ status: 409, body: unspoken })
+    const migrated = { ...migration, sourceAgentName: 'kept', targetAgentName: 'kept2' }
+    await ask('POST', '/agents/kept2', body)
+    expect(await ask('POST', '/migration', migrated)).toMatchObject({
+      status: 409,
+      body: { code: 'UNSUPPORTED', message: expect.stringMatching(/^source: kept is /) },
+    })
+    for (const name of ['kept', 'kept2']) await ask('DELETE', `/agents/${name}`)
+  },
+)
+
+test.each([
+  ['AZURE', 'azureAgentConfig', { authMethod: 'SQL_PASSWORD', databaseUser: 'ada' }, 'databasePassword'],
+  ['SNOWFLAKE', 'snowflakeAgentConfig', { snowflakeAuthKind: 'PrivateKey' }, 'privateKeyFile'],
+])('%s needs what its way to sign in needs', async (agentType, config, change, field) => {
+  const [, , options] = kept.find(([one]) => one === agentType)!
+  const { [field]: _, ...others } = options as Record<string, unknown>
+  expect(await ask('POST', '/agents/kept', { agentType, [config]: { ...others, ...change } })).toMatchObject({
+    status: 409,
+    body: { code: 'NOT_ACCEPTED', details: [{ field }] },
+  })
+})
+
+test('an agent has its data in one place', async () => {
+  const both = { ...hive(), fileSystemId: 'data', defaultFsOverride: 's3a://lake' }
+  expect(await ask('POST', '/agents/warehouse', both)).toMatchObject({
+    status: 409,
+    body: { code: 'NOT_ACCEPTED', details: [{ field: 'defaultFsOverride' }] },
   })
 })
 
@@ -138,8 +260,8 @@ test('a request is taken as far as it can be understood, and what is left over i
     fileSystemId: '',
   })
   expect(answer).toMatchObject({ status: 409, body: { code: 'STORE_UNREACHABLE' } })
-  expect(answer.warning).toContain('hiveAgentConfig: kerberos is not known there')
-  expect(answer.warning).toContain('host is not known here')
+  expect(answer.warning).toContain('hiveAgentConfig: kerberos is unknown')
+  expect(answer.warning).toContain('host is unknown')
 })
 
 test('without access control programs on this host need no token; others do', async () => {

@@ -25,7 +25,7 @@ test('silence is known by an answer that does not come, and ends with the next o
   await vi.advanceTimersByTimeAsync(2_000)
   expect(pulse.isSilent).toBe(true)
   expect(await waiting).toMatchObject({ code: 'UNAVAILABLE' })
-  expect(() => pulse.check()).toThrow(/the broker \(nats-server\) does not answer/)
+  expect(() => pulse.check()).toThrow(/the broker \(nats-server\) does not respond/)
   expect(pulse.explained(timeout)).toMatchObject({
     code: 'TIMEOUT',
     message: expect.stringContaining('the broker'),

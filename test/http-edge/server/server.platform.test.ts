@@ -47,7 +47,7 @@ describe('a body', () => {
     ['7', 'must be a JSON object'],
     ['null', 'must be a JSON object'],
     [JSON.stringify({ ...key, name: 'a\0b' }), 'name must be a name without'],
-    ['{"name":"a\\ud800","capabilities":{"pub":{"allow":[]},"sub":{"allow":[]}}}', 'lone surrogate'],
+    ['{"name":"a\\ud800","capabilities":{"pub":{"allow":[]},"sub":{"allow":[]}}}', 'unpaired surrogate'],
     ['{"__proto__":{"admin":true},"name":"x"}', '__proto__'],
     ['{"constructor":{"prototype":{"admin":true}},"name":"x"}', 'constructor'],
     [JSON.stringify({ ...key, admin: true }), 'admin is not a field here'],
@@ -157,7 +157,7 @@ describe('a body', () => {
       body: JSON.stringify({ name: 'other', description: '', ...key.capabilities, visible_extensions: [] }),
     })
     expect(inPath.status).toBe(400)
-    expect(invalid(inPath.body)).toContain('name is not a body field of this call')
+    expect(invalid(inPath.body)).toContain('name is not a body field of this operation')
   })
 })
 
@@ -166,7 +166,7 @@ describe('many unknown fields', () => {
     JSON.stringify(Object.fromEntries(Array.from({ length: count }, (_, index) => [`field${index}`, index])))
 
   test.each([
-    ['/api/v1/sign-in/device', 'is not a body field of this call, which has none'],
+    ['/api/v1/sign-in/device', 'is not allowed: this operation has no body fields'],
     ['/api/v1/sign-in', 'is not a field here'],
   ])('on %s, which anybody may call: twenty are told', async (path, problem) => {
     const answer = await rawRequest(platform, 'platform', {
@@ -233,7 +233,7 @@ describe('a query', () => {
     ['?limit=1.5', 'limit'],
     ['?limit=', 'limit'],
     ['?limit=1e2', 'limit'],
-    ['?unknown=1', 'unknown is not a query field of this call'],
+    ['?unknown=1', 'unknown is not a query field of this operation'],
     ['?Limit=1', 'Limit'],
     ['?__proto__=1', '__proto__'],
     ['?__proto__[x]=1', '__proto__'],
@@ -252,7 +252,7 @@ describe('a query', () => {
       body: JSON.stringify(key),
     })
     expect(reply.status).toBe(400)
-    expect(invalid(reply.body)).toContain('name is not a query field')
+    expect(invalid(reply.body)).toContain('this operation has no query fields')
   })
 })
 
@@ -304,7 +304,7 @@ describe('a path', () => {
     expect(reply.status).toBe(404)
     expect(reply.body).toMatchObject({
       code: 'NOT_FOUND',
-      message: `there is no GET ${path} here`,
+      message: `GET ${path} does not exist on this server`,
       requestId: reply.headers['x-request-id'],
     })
   })
@@ -394,7 +394,7 @@ describe('headers', () => {
     socket.end(`${[...head, 'Connection: close'].join('\r\n')}\r\n\r\n`)
     const answer = await text(socket)
     expect(answer).toMatch(/^HTTP\/1.1 400 /)
-    expect(answer).toContain(`the header ${name.toLowerCase()} is there twice`)
+    expect(answer).toContain(`the header ${name.toLowerCase()} was sent twice`)
   })
 
   test('the id reaches the service', async () => {
@@ -462,7 +462,7 @@ describe('what never becomes a request has the same error', () => {
       'INVALID_INPUT',
       'percent-encode',
     ],
-    ['no HTTP at all', 'hello\r\n\r\n', 400, 'INVALID_INPUT', 'no HTTP request'],
+    ['no HTTP at all', 'hello\r\n\r\n', 400, 'INVALID_INPUT', 'not an HTTP request'],
     [
       'headers without end',
       `GET / HTTP/1.1\r\nX: ${'x'.repeat(70_000)}\r\n\r\n`,

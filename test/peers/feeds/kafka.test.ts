@@ -1,9 +1,10 @@
 import { afterAll, beforeAll, expect } from 'vitest'
+import { monotonicMs } from '../../../broker/common/monotonic.ts'
 import type { DirtyFolder } from '../../../services/drivers/feeds/dirty-folders.ts'
 import type { FeedPositions } from '../../../services/drivers/feeds/feed.ts'
 import { WatchError } from '../../../services/drivers/feeds/feed.ts'
 import { KafkaFeed } from '../../../services/drivers/notifications/kafka-feed.ts'
-import type { Notice } from '../../../services/drivers/notifications/message-queue.ts'
+import { deliveryMs, type Notice } from '../../../services/drivers/notifications/message-queue.ts'
 import { memoryPositions } from '../../support/feeds.ts'
 import { type KafkaBroker, kafkaTest, startKafka } from '../../support/kafka.ts'
 import { whyMissing } from '../../support/provide.ts'
@@ -33,7 +34,7 @@ async function follow(topic: string, positions: FeedPositions, root = 'data') {
     told.flatMap(({ folders }) =>
       folders.flatMap(({ folder, names }) => names.map((name) => [folder, name].filter(Boolean).join('/'))),
     )
-  return { feed, told, errors, missedNothing, paths, [Symbol.asyncDispose]: () => feed.close() }
+  return { feed, listener, told, errors, missedNothing, paths, [Symbol.asyncDispose]: () => feed.close() }
 }
 
 kafkaTest('what is told and not done is told again by the next feed, what is done is not', async () => {
@@ -100,6 +101,45 @@ kafkaTest(
     await broker.send('anew', 'data/3', 'data/4', 'data/5')
     await using next = await follow('anew', of('reader'))
     expect(next.missedNothing).toBe(false)
+  },
+)
+
+kafkaTest('partitions that a topic is given meanwhile are read from their beginning', async () => {
+  await broker.createTopic('grows', 1)
+  await using feed = await follow('grows', memoryPositions().of('reader'))
+  await broker.send('grows', 'data/1')
+  await until('the first is told', () => feed.paths().includes('1'))
+  await broker.extendTopic('grows', 1, 2)
+  await broker.sendTo('grows', 2, 'data/2')
+  await until('the new partition is known', async () => {
+    await feed.feed.tend(feed.listener)
+    return feed.paths().includes('2')
+  })
+  await broker.sendTo('grows', 1, 'data/3')
+  await broker.sendTo('grows', 0, 'data/4')
+  await until('all partitions are read', () => ['3', '4'].every((name) => feed.paths().includes(name)))
+  expect(feed.paths().filter((path) => path === '1')).toHaveLength(1)
+  expect(feed.errors).toEqual([])
+})
+
+kafkaTest(
+  'what is sent counts as told once it was read, and so does a topic in which nothing happens',
+  async () => {
+    await broker.createTopic('told', 2)
+    await using one = await follow('told', memoryPositions().of('reader'))
+    const sentMs = monotonicMs()
+    await broker.send('told', 'data/1', 'data/2')
+    expect(one.feed.toldUntilMs).toBeLessThanOrEqual(sentMs - deliveryMs)
+    await until('all is read up to a moment after that', async () => {
+      await one.feed.tend(one.listener)
+      return one.feed.toldUntilMs > sentMs - deliveryMs
+    })
+    expect(one.paths()).toEqual(expect.arrayContaining(['1', '2']))
+    const quietMs = monotonicMs()
+    await until('time goes on', async () => {
+      await one.feed.tend(one.listener)
+      return one.feed.toldUntilMs > quietMs - deliveryMs
+    })
   },
 )
 

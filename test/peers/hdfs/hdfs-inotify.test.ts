@@ -17,7 +17,7 @@ import { addLocal, createFolder } from '../../support/migrations.ts'
 import { startTestPlatform, type TestPlatform } from '../../support/platform.ts'
 import { whyMissing } from '../../support/provide.ts'
 import { seededRandom } from '../../support/random.ts'
-import { readTree, treeDifferences } from '../../support/store-tree.ts'
+import { liveDifferences } from '../../support/store-tree.ts'
 import { StoreWriter } from '../../support/store-writer.ts'
 import { testUnless } from '../../support/unless.ts'
 import { until } from '../../support/until.ts'
@@ -106,19 +106,12 @@ testUnless(
     await until('it arrives', async () => (await to.stat(Buffer.from('told/old/50%'))) !== undefined)
     await source.rename(at('old'), at('new'))
     await write(20)
-    const differences = async () => {
-      const there = Buffer.from('told')
-      const trees = await Promise.all([readTree(source, there), readTree(to, there)])
-      return treeDifferences(trees, [source, to], 'files')
-    }
+    const differences = () => liveDifferences([source, to], Buffer.from('told'))
     let left: string[] = []
     const untilLeft = (what: string, areExpected: (left: string[]) => boolean) =>
-      // What is read may be replaced just then.
-      until(what, async () => areExpected((left = await differences().catch(() => ['it changes'])))).catch(
-        (cause: unknown) => {
-          throw new Error(left.join('\n'), { cause })
-        },
-      )
+      until(what, async () => areExpected((left = await differences()))).catch((cause: unknown) => {
+        throw new Error(left.join('\n'), { cause })
+      })
     await untilLeft('nothing differs', (some) => some.length === 0)
     const said = await callExample(platform, 'hdfs-inotify/status', {})
     expect(said).toMatchObject({ status: 200, body: { source: 'told-from' } })

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect } from 'vitest'
 import { driverConformance } from '../../conformance/driver.ts'
 import { contentOf } from '../../conformance/driver-store.ts'
 import { type HdfsCluster, noHdfs, openHdfs, startHdfs } from '../../support/hdfs.ts'
-import { type Kdc, keytabText, noKdc, realm, startKdc } from '../../support/hdfs-kdc.ts'
+import { type Kdc, keytabText, noKdc, realm, startKdc } from '../../support/kdc.ts'
 import { freePort } from '../../support/platform.ts'
 import { testUnless } from '../../support/unless.ts'
 

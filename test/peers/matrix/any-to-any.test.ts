@@ -4,10 +4,12 @@ import { type Driver, nothingLost, type StorePath } from '../../../services/driv
 import { textFromPath } from '../../../services/drivers/paths/path-text.ts'
 import { settings } from '../../../subjects/access/settings.ts'
 import { loopback } from '../../../subjects/kit/names.ts'
+import { agents } from '../../../subjects/migrations/agents.ts'
 import { migrations } from '../../../subjects/migrations/migrations.ts'
 import { pathMappings } from '../../../subjects/rules/path-mappings.ts'
 import { awkwardNames } from '../../conformance/driver-names.ts'
 import { join, pattern } from '../../conformance/driver-store.ts'
+import { startAgent } from '../../support/agent-child.ts'
 import { migrate, verify } from '../../support/migrations.ts'
 import { startTestPlatform, type TestPlatform } from '../../support/platform.ts'
 import { seededRandom } from '../../support/random.ts'
@@ -44,6 +46,10 @@ interface Source extends Target {
   /** All that it has, as it was read back. */
   readonly tree: Map<string, Found>
 }
+
+/** Each kind is a target once and a source once. */
+const chain = ['local', 's3a', 'gcs', 'hdfs', 'adls2', 'local'] as const satisfies readonly StoreName[]
+const whyNoChain = chain.map((name) => whyNo[name]).find((why) => why !== undefined)
 
 /** Folder of a source that is migrated; so it is at the target, but within one store. */
 const folderOf = (name: StoreName): StorePath => Buffer.from(`of-${name}`)
@@ -192,6 +198,56 @@ for (const from of storeNames)
       },
       60_000,
     )
+
+testUnless(
+  whyNoChain,
+  `agents alone move a tree from store to store, ${chain.join(' → ')}: each hop brings what the target can hold, and the platform nothing`,
+  async () => {
+    const folder = Buffer.from('chain')
+    const path = textFromPath(folder)
+    const specs = await Promise.all(chain.map(async (name, index) => stores[name]!.create(`chain${index}`)))
+    const shares = specs.flatMap(({ kind, options }) =>
+      kind === 'local' ? ['--share', options.fsRoot!] : [],
+    )
+    await using _one = await startAgent(platform, 'one', shares)
+    await using _two = await startAgent(platform, 'two', shares)
+    await using opened = new AsyncDisposableStack()
+    const drivers = await Promise.all(specs.map(async (spec) => opened.use(await openStore(spec, 'target'))))
+    await fill(drivers[0]!, folder)
+    const first = await readTree(drivers[0]!, folder)
+    let there = first
+    let moved = 0
+    for (const [index, to] of drivers.entries()) {
+      if (index === 0) continue
+      const [source, target] = [`chain-from-${index}`, `chain-to-${index}`]
+      await addStore(platform, source, 'source', specs[index - 1]!)
+      await addStore(platform, target, 'target', specs[index]!)
+      const { kept, failures: lost } = expected(there, to, (same) => same)
+      const migrationId = `chain-${index}-to-${chain[index]}`
+      const { progress, failures } = await migrate(platform, {
+        source,
+        target,
+        path,
+        migrationId,
+        movedBy: 'AGENTS',
+      })
+      expect(
+        failures.map(({ path: at, failureClass }) => ({ path: at, failureClass })).toSorted(byPath),
+      ).toEqual(lost)
+      const arrived = await readTree(to, folder)
+      expect(treeDifferences([kept, arrived], [drivers[index - 1]!, to]), migrationId).toEqual([])
+      moved += progress.filesMigrated
+      there = arrived
+    }
+    const all = await platform.call(agents.list, {})
+    expect(all.reduce((sum, { transferredFiles }) => sum + transferredFiles, 0)).toBe(moved)
+    const contentsOf = (tree: Map<string, Found>) =>
+      Object.fromEntries(Array.from(tree, ([key, { type, sha256 }]) => [key, `${type} ${sha256}`]))
+    expect(contentsOf(first)).toMatchObject(contentsOf(there))
+    expect(there.size).toBeGreaterThan(first.size / 2)
+  },
+  300_000,
+)
 
 /** Each of them is a source once, and a target once. */
 const others: Readonly<Record<StoreName, StoreName>> = {

@@ -14,7 +14,7 @@ import { seededRandom } from '../../support/random.ts'
 import { liveDifferences, readTree } from '../../support/store-tree.ts'
 import { StoreWriter } from '../../support/store-writer.ts'
 import { addStore, behind, openStore, startStores, whyNo } from '../../support/stores.ts'
-import { testUnless } from '../../support/unless.ts'
+import { concurrentUnless } from '../../support/unless.ts'
 import { until } from '../../support/until.ts'
 
 /** A whole platform migrates to and from real servers over a network that is bad. */
@@ -151,7 +151,7 @@ for (const [name, { properties, busy }] of Object.entries(remotes) as [keyof typ
     }
   }
 
-  testUnless(
+  concurrentUnless(
     whyNo[name],
     `${name}: connections break, answers are cut off, lost, late and repeated, and all is away for a while: nothing is lost, nothing comes twice`,
     async () => {
@@ -182,7 +182,7 @@ for (const [name, { properties, busy }] of Object.entries(remotes) as [keyof typ
     180_000,
   )
 
-  testUnless(
+  concurrentUnless(
     whyNo[name],
     `${name}: what asks for fewer requests is left alone for a while, as the conditions say, and then goes on`,
     async () => {
@@ -210,7 +210,7 @@ for (const [name, { properties, busy }] of Object.entries(remotes) as [keyof typ
     120_000,
   )
 
-  testUnless(
+  concurrentUnless(
     whyNo[name],
     `${name}: live over such a network, files are written over, removed and made again: what a request does that arrives late is mended by the next comparison`,
     async () => {

@@ -4,9 +4,12 @@ import { createBounds } from '../../../services/drivers/contract/bounds.ts'
 import { partitionsAtOnce, type Catalog } from '../../../services/metadata/catalogs/contract/catalog.ts'
 import { openCatalog } from '../../../services/metadata/catalogs/index.ts'
 import { answer } from '../../../services/metadata/catalogs/questions.ts'
+import { work } from '../../../services/metadata/migrations/reconcile/questions.ts'
 import type { CatalogOptions } from '../../../subjects/metadata/kinds.ts'
 import type { Partition, Table } from '../../../subjects/metadata/objects.ts'
 import { testCatalog } from '../../support/catalog-conformance.ts'
+import { DocumentLake } from '../../support/document-lake.ts'
+import { workSides } from '../../support/document-work.ts'
 import { GlueDouble } from '../../support/glue-double.ts'
 import { type Moto, noMoto, startMoto } from '../../support/moto.ts'
 import { testUnless } from '../../support/unless.ts'
@@ -55,7 +58,8 @@ testCatalog({
   partitions: true,
   functions: true,
   constraints: false,
-  statistics: false,
+  statistics: true,
+  partitionStatistics: true,
   feed: false,
 })
 
@@ -316,6 +320,7 @@ glueTest('it is asked as callers ask, and checked line by line', async () => {
       { check: 'reach', result: 'yes' },
       { check: 'list', result: 'yes' },
       { check: 'read', result: 'yes' },
+      { check: 'write', result: 'untried' },
     ],
   })
   expect(await answer({ kind: 'table', spec, database: 'asked', name: 'one' })).toMatchObject({
@@ -324,8 +329,56 @@ glueTest('it is asked as callers ask, and checked line by line', async () => {
 })
 
 glueTest('an address that catalogs may not be at is not connected to', async () => {
-  await expect(openCatalog({ kind: 'glue', options }, createBounds([]))).rejects.toMatchObject({
+  await expect(openCatalog({ kind: 'glue', options }, { bounds: createBounds([]) })).rejects.toMatchObject({
     code: 'NOT_ACCEPTED',
     details: [{ field: 'glueEndpoint', problem: expect.stringContaining('storeHosts') }],
   })
+})
+
+glueTest('privileges, which it has no word for, are a failure of the table that has some', async () => {
+  const name = await database('privileged')
+  using lake = new DocumentLake()
+  const source = await lake.open('source', '/')
+  await source.writer!.createDatabase({ name, parameters: {} }, never)
+  const read = { principal: { name: 'ada', type: 'user' as const }, privilege: 'SELECT', grantOption: false }
+  for (const one of ['free', 'granted']) await source.writer!.createTable(tableAt(name, one), never)
+  await source.writer!.privileges!.grant({ database: name, name: 'granted' }, [read], never)
+  const target = { kind: 'glue' as const, options: { ...options, glueEndpoint: limited!.endpoint } }
+  const sides = { ...workSides(lake), target, privileges: 'own' } as const
+  const tables = ['free', 'granted'].map((one) => ({ name: one, known: { isNoted: true }, sinceMs: 0 }))
+  expect(
+    await work({ kind: 'bring-tables', sides, database: name, tables, gates: [], maxDrops: 0 }),
+  ).toMatchObject({
+    outcomes: [
+      { result: 'created', name: 'free' },
+      {
+        result: 'created',
+        name: 'granted',
+        note: {
+          failureClass: 'unsupported',
+          message: expect.stringContaining('does not support privileges, and 1 were not migrated') as string,
+        },
+      },
+    ],
+  })
+})
+
+glueTest('statistics are put and told by some columns at a time, as far as it can hold them', async () => {
+  const name = await database('counted')
+  const columns = Array.from({ length: 130 }, (_, index) => ({ name: `c${index}`, type: 'bigint' }))
+  const its = await openCatalog({ kind: 'glue', options: { ...options, glueEndpoint: limited!.endpoint } })
+  await its.writer!.createTable(tableAt(name, 'wide', { columns }), never)
+  const table = { database: name, name: 'wide' }
+  const long = { kind: 'long', numNulls: '0', numDVs: '1' }
+  const of = (column: string, statistics: Record<string, string>) => ({ column, type: 'bigint', statistics })
+  const wanted = columns.map((column) => of(column.name, { ...long, lowValue: '-7', highValue: '7' }))
+  // JSON has no such number, and Glue no such kind.
+  wanted[0] = of('c0', { ...long, lowValue: '1', highValue: '9223372036854775807' })
+  wanted[1] = of('c1', { ...long, kind: 'timestamp' })
+  expect(await its.statistics!.ofTable(table, never)).toBeUndefined()
+  await its.writer!.statistics!.put(table, { columns: wanted }, never)
+  const held = [of('c0', { ...long, lowValue: '1' }), ...wanted.slice(2)]
+  expect(await its.statistics!.ofTable(table, never)).toEqual({ columns: held })
+  expect(its.writer!.statistics!.held!({ columns: wanted })).toEqual({ columns: held })
+  its.close()
 })

@@ -209,7 +209,7 @@ glueTest('credentials of the host that have ended are got anew', async () => {
         credentialsProvider: 'EnvironmentVariableCredentialsProvider',
       },
     },
-    bounds,
+    { bounds },
   )
   vi.stubEnv('AWS_SECRET_ACCESS_KEY', 'hidden')
   vi.stubEnv('AWS_ACCESS_KEY_ID', 'first')

@@ -264,6 +264,7 @@ for (const release of Object.keys(metastoreReleases) as MetastoreRelease[]) {
         { check: 'reach', result: 'yes' },
         { check: 'list', result: 'yes' },
         { check: 'read', result: 'yes' },
+        { check: 'write', result: 'untried' },
       ],
     })
   })

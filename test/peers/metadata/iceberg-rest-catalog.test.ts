@@ -253,6 +253,7 @@ for (const release of Object.keys(icebergReleases) as IcebergRelease[])
           { check: 'reach', result: 'yes' },
           { check: 'list', result: 'yes' },
           { check: 'read', result: 'yes', detail: expect.stringMatching(/^table \w+\.orders$/) },
+          { check: 'write', result: 'untried' },
         ],
       })
     })

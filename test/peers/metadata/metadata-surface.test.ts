@@ -1,50 +1,19 @@
 import { afterAll, beforeAll, expect } from 'vitest'
-import { settings } from '../../../subjects/access/settings.ts'
-import { loopback } from '../../../subjects/kit/names.ts'
-import {
-  type HiveMetastore,
-  metastoreTest,
-  noMetastore,
-  startMetastore,
-} from '../../support/hive-metastore.ts'
-import { MetastoreWriter } from '../../support/metastore-writer.ts'
-import { startTestPlatform, type TestPlatform } from '../../support/platform.ts'
+import { type HiveMetastore, metastoreTest, noMetastore } from '../../support/hive-metastore.ts'
+import type { TestPlatform } from '../../support/platform.ts'
+import { startWarehouse, type Warehouse } from '../../support/warehouse.ts'
 
 /** The interface on 6780 with a real metastore. */
 const release = '4.0.1'
+let warehouse: Warehouse | undefined
 let platform: TestPlatform
 let metastore: HiveMetastore
 if (noMetastore(release) === undefined) {
   beforeAll(async () => {
-    ;[platform, metastore] = await Promise.all([startTestPlatform(), startMetastore(release)])
-    await platform.call(settings.put, { storeHosts: [loopback] })
-    using writer = await MetastoreWriter.open(metastore.address)
-    const sd = {
-      numBuckets: -1,
-      serdeInfo: { serializationLib: 'org.apache.hadoop.hive.ql.io.orc.OrcSerde' },
-    }
-    const cols = [{ name: 'id', type: 'bigint' }]
-    await writer.createTable({
-      dbName: 'default',
-      tableName: 'days',
-      tableType: 'EXTERNAL_TABLE',
-      sd: { ...sd, cols, location: 'file:/tmp/days' },
-      partitionKeys: [{ name: 'day', type: 'date' }],
-      parameters: new Map([['EXTERNAL', 'TRUE']]),
-    })
-    await writer.addPartitions([
-      {
-        dbName: 'default',
-        tableName: 'days',
-        values: ['2026-11-24'],
-        sd: { ...sd, cols, location: 'file:/tmp/days/2026-11-24' },
-      },
-    ])
+    warehouse = await startWarehouse(release, ['2026-11-24'])
+    ;({ platform, metastore } = warehouse)
   })
-  afterAll(async () => {
-    await platform?.[Symbol.asyncDispose]()
-    await metastore?.[Symbol.asyncDispose]()
-  })
+  afterAll(() => warehouse?.[Symbol.asyncDispose]())
 }
 
 metastoreTest(release, 'an agent is added, looked into, changed and deleted', async () => {
@@ -73,6 +42,15 @@ metastoreTest(release, 'an agent is added, looked into, changed and deleted', as
     200,
     [{ name: 'day=2026-11-24', location: 'file:/tmp/days/2026-11-24' }],
   ])
+  expect(await ask('GET', '/agents/warehouse/indexes?database=default&table=days')).toMatchObject([
+    409,
+    { code: 'UNSUPPORTED', message: expect.stringContaining('does not provide indexes') },
+  ])
+  expect(
+    await ask('GET', '/agents/warehouse/conf?parameter=hive.metastore.transactional.event.listeners'),
+  ).toMatchObject([200, [{ name: 'hive.metastore.transactional.event.listeners' }]])
+  const secret = await ask('GET', '/agents/warehouse/conf?parameter=hive.metastore.keystore.password')
+  expect(secret).toMatchObject([409, { code: 'NOT_ACCEPTED', details: [{ field: 'parameter' }] }])
   expect(await ask('GET', '/agents/warehouse/tables?database=none')).toMatchObject([
     404,
     { code: 'NOT_FOUND' },

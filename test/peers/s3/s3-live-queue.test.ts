@@ -14,7 +14,7 @@ import { seededRandom } from '../../support/random.ts'
 import { type EventRelay, startRelay } from '../../support/s3-events.ts'
 import { minioProgram, type S3Server, startS3Server, versitygwProgram } from '../../support/s3-server.ts'
 import { noSqs, type SqsServer, startSqs } from '../../support/sqs.ts'
-import { readTree, treeDifferences } from '../../support/store-tree.ts'
+import { liveDifferences } from '../../support/store-tree.ts'
 import { StoreWriter } from '../../support/store-writer.ts'
 import { testUnless } from '../../support/unless.ts'
 import { until } from '../../support/until.ts'
@@ -99,12 +99,7 @@ describe.each(s3Servers.map(({ name, missing }) => ({ name, missing: missing ?? 
       await addLocal(platform, `${bucket}-to`, 'target', folder.to)
       const source = openS3(server.options(bucket))
       const target = new LocalDriver({ fsRoot: folder.to })
-      const differences = async () =>
-        treeDifferences(
-          await Promise.all([readTree(source, root), readTree(target, root)]),
-          [source, target],
-          'files',
-        )
+      const differences = () => liveDifferences([source, target], root)
       return {
         ...folder,
         url,

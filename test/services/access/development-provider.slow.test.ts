@@ -8,7 +8,16 @@ import { platform as platformContracts } from '../../../subjects/platform/platfo
 import { assignments } from '../../../subjects/access/assignments.ts'
 import { CookieBrowser, signInAt } from '../../support/cookie-browser.ts'
 import { recordingLog } from '../../support/log.ts'
-import { createHome, freePort, startTestPlatform, type TestPlatform } from '../../support/platform.ts'
+import { startPlatform } from '../../../cli/assembly/platform.ts'
+import { gantry } from '../../cli/support.ts'
+import {
+  createHome,
+  freePort,
+  natsServerPath,
+  startTestPlatform,
+  testLog,
+  type TestPlatform,
+} from '../../support/platform.ts'
 import { configure } from '../../support/provider.ts'
 import { testUnless } from '../../support/unless.ts'
 
@@ -43,6 +52,42 @@ test('a second start has the same passwords, which it does not show, and leaves 
   expect(reply.text).toContain('Signed in')
 })
 
+test('passwords of a start that showed them to nobody are made anew; one that is reset works at once', async () => {
+  const start = async () => startPlatform({ home, natsServer: await natsServerPath(), log: testLog })
+  const first = await start()
+  await first.stop()
+  const platform = await start()
+  try {
+    const passwords = platform.developmentPasswords!
+    expect(Object.keys(passwords)).toEqual(['administrator', 'viewer'])
+    const signIn = (name: string, password: string) =>
+      signInAt(new CookieBrowser(), platform.signInUrl!, { name, password })
+    expect((await signIn('viewer', first.developmentPasswords!['viewer']!)).status).toBe(401)
+    expect((await signIn('viewer', passwords['viewer']!)).text).toContain('Signed in')
+    platform.markPasswordsSeen()
+    const env = { GANTRY_HOME: home }
+    const browser = new CookieBrowser()
+    const signInAgain = () => browser.open(platform.signInUrl!)
+    await signInAt(browser, platform.signInUrl!, { name: 'viewer', password: passwords['viewer']! })
+    // The page knows who has signed in at this browser.
+    expect((await signInAgain()).text).toContain('Signed in')
+    const { out } = await gantry(['credential', 'reset-password', 'viewer', '--json'], { env })
+    const { password, sessionsEnded } = JSON.parse(out) as { password: string; sessionsEnded: number }
+    expect(sessionsEnded).toBe(3)
+    expect((await signInAgain()).text).not.toContain('Signed in')
+    expect((await gantry(['keys', 'list', '--json'], { env })).out).toContain('"revoked"')
+    expect((await signIn('viewer', passwords['viewer']!)).status).toBe(401)
+    expect((await signIn('viewer', password)).text).toContain('Signed in')
+    expect((await signIn('administrator', passwords['administrator']!)).text).toContain('Signed in')
+    expect((await gantry(['credential', 'reset-password', 'root'], { env })).code).toBe(2)
+  } finally {
+    await platform.stop()
+  }
+  const third = await start()
+  expect(third.developmentPasswords).toBeUndefined()
+  await third.stop()
+})
+
 test('it takes another port when its own is taken, and keeps that', async () => {
   const path = join(home, files.developmentProvider)
   const port = () => (JSON.parse(readFileSync(path, 'utf8')) as { port: number }).port
@@ -75,7 +120,7 @@ test.each<[string, () => Promise<void>]>([
   expect(platform.signInUrl).toBeUndefined()
   expect(await issuerOf(platform)).toBeUndefined()
   expect(lines.filter(({ level }) => level === 'warn').map(({ message }) => message)).toEqual([
-    expect.stringContaining('the development provider does not run'),
+    expect.stringContaining('the development sign-in page is not available'),
   ])
   for (const [path, method] of [
     ['/login', 'GET'],

@@ -325,7 +325,7 @@ describe('the token that a rotation has replaced', () => {
       (await platform.call(rbac.check, { action: 'publish', subject, keyId: id })).explanation
     const examine = async (token: string) => (await platform.call(keys.examine, { token })).explanation
     const { token } = await platform.call(keys.rotate, { id })
-    expect(await ask(keys.create.subject)).toContain('but not for the token that was replaced')
+    expect(await ask(keys.create.subject)).toContain('but not for the replaced token')
     expect(await ask(keys.list.subject)).not.toContain('replaced')
     expect(await examine(old)).toContain('the replaced token')
     expect(await examine(token)).not.toContain('replaced')

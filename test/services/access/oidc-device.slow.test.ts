@@ -31,7 +31,7 @@ test('a code that is entered at another machine gives a session, once', async ()
   expect(Date.parse(begun.expires)).toBeGreaterThan(Date.now())
   expect(await poll(begun.flow)).toMatchObject({ status: 200, body: { waitSeconds: 5 } })
   const done = await enterCode(new CookieBrowser(), begun, viewer())
-  expect(done.text).toContain('Go on at the other machine.')
+  expect(done.text).toContain('Continue on the other machine.')
   expect(await poll(begun.flow)).toMatchObject({
     status: 200,
     body: { session: { user: { subject: 'development-viewer', roles: ['viewer'] } } },
@@ -43,7 +43,7 @@ test('a code that nobody has given out is refused by the page', async () => {
   const { verificationUri } = await begin()
   const browser = new CookieBrowser()
   const page = await submit(browser, await browser.open(verificationUri), { user_code: 'AAAA-AAAA' })
-  expect(page.text).toContain('This is no code that we have given out')
+  expect(page.text).toContain('This code is not valid')
 })
 
 test('a flow of the other kind, or a made-up one, is refused', async () => {

@@ -40,7 +40,7 @@ async function refuses(token: string, reason: string): Promise<void> {
   const { code, message, requestId, ...rest } = reply.body as Record<string, string>
   expect({ code, message, ...rest }).toEqual({
     code: 'UNAUTHENTICATED',
-    message: 'the sign-in was refused; the platform’s log says why',
+    message: 'the sign-in was rejected; find the reason in the platform’s log by the request id',
   })
   const line = logged.lines.find(({ details }) => details['requestId'] === requestId)
   expect(line?.details['reason']).toContain(reason)
@@ -87,7 +87,11 @@ describe('is refused:', () => {
     ['that does not hold yet', () => ({ nbf: seconds() + 60 }), 'nbf'],
     ['without subject', () => ({ sub: undefined as never }), 'sub'],
     ['with an empty subject', () => ({ sub: '' }), 'subject is empty'],
-    ['with a subject like those of another source', () => ({ sub: 'local:operator' }), 'another source'],
+    [
+      'with a subject like those of another source',
+      () => ({ sub: 'local:operator' }),
+      'another identity source',
+    ],
     ['that is bound to a key', () => ({ cnf: { jkt: 'x' } }), 'bound'],
     ['that tells of a sign-out', () => ({ events: {} }), 'events'],
   ])('a token %s', async (_, claims, reason) => refuses(await provider.token(claims()), reason))

@@ -94,8 +94,8 @@ test.each([
   const { authorizationUrl } = await begin()
   const reply = await signInAt(new CookieBrowser(), authorizationUrl, wrong)
   expect(reply.status).toBe(401)
-  expect(reply.text).toContain('There is no account with this name and password.')
-  expect(reply.text).toContain('For development.')
+  expect(reply.text).toContain('The user name or password is wrong.')
+  expect(reply.text).toContain('For development only.')
   expect(reply.headers.get('content-security-policy')).toContain("default-src 'none'")
 })
 
@@ -177,7 +177,7 @@ describe('complete refuses', () => {
     expect(reply.status).toBe(401)
     expect(reply.body).toMatchObject({
       code: 'UNAUTHENTICATED',
-      message: 'the sign-in was refused; the platform’s log says why',
+      message: 'the sign-in was rejected; find the reason in the platform’s log by the request id',
     })
     const { requestId } = reply.body as { requestId: string }
     const line = logged.lines.find(({ details }) => details['requestId'] === requestId)
@@ -218,15 +218,15 @@ describe('complete refuses', () => {
 
   test('a flow that was changed, made up, sealed for something else, or is over', async () => {
     const { flow } = await begin()
-    await refused(`${flow.slice(0, -6)}AAAA==`, 'code=x', 'none of ours')
-    await refused('e30=', 'code=x', 'none of ours')
+    await refused(`${flow.slice(0, -6)}AAAA==`, 'code=x', 'not issued by this platform')
+    await refused('e30=', 'code=x', 'not issued by this platform')
     const { connection, identity } = await connectInside(platform)
     await connection.close()
-    await refused(createSealer(identity).seal('{}'), 'code=x', 'none of ours')
-    await refused(createSealer(identity, 'flow').seal('{}'), 'code=x', 'another kind')
+    await refused(createSealer(identity).seal('{}'), 'code=x', 'not issued by this platform')
+    await refused(createSealer(identity, 'flow').seal('{}'), 'code=x', 'another type')
     const old = { client: 'cli', redirectUri, verifier: 'x', state: 'x', nonce: 'x' } as const
     const over = sealFlow(createSealer(identity, 'flow'), { ...old, expires: Date.now() - 1 })
-    await refused(over, 'code=x', 'its flow is over')
+    await refused(over, 'code=x', 'its flow has expired')
   })
 })
 

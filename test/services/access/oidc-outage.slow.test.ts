@@ -46,7 +46,7 @@ const isAway = async () => {
   const reply = await begin()
   expect(reply).toMatchObject({ status: 503, body: { code: 'UNAVAILABLE' } })
   const { message } = reply.body as { message: string }
-  expect(message).toMatch(/nobody can sign in: the identity provider http:\S+ does not answer.*ECONNREFUSED/)
+  expect(message).toMatch(/nobody can sign in: the identity provider http:\S+ does not respond.*ECONNREFUSED/)
   // Work goes on.
   expect(await get('/api/v1/ready')).toMatchObject({ status: 200, body: { ready: true } })
 }
@@ -87,6 +87,6 @@ test('a provider that is down at the start, comes, goes and comes back', { timeo
   await provider.start()
   await isBack()
   const told = logged.lines.map(({ message }) => message)
-  expect(told.filter((text) => text.includes('identity provider does not answer'))).toHaveLength(2)
-  expect(told.filter((text) => text.includes('answers again'))).toHaveLength(2)
+  expect(told.filter((text) => text.includes('identity provider does not respond'))).toHaveLength(2)
+  expect(told.filter((text) => text.includes('responds again'))).toHaveLength(2)
 })

@@ -123,7 +123,7 @@ test('an ID token about somebody else ends the session', async () => {
   await changeSession(platform, viewer.id, (session) => ({ ...session, refresh: other! }))
   expect((await refresh(viewer.token)).status).toBe(401)
   const { details } = logged.lines.findLast(({ message }) => message.includes('refused to refresh'))!
-  expect(details).toMatchObject({ key: viewer.id, reason: 'the refreshed ID token is about somebody else' })
+  expect(details).toMatchObject({ key: viewer.id, reason: 'the refreshed ID token belongs to another user' })
 })
 
 test('a session goes on for a month at most: what it may do was decided when it began', async () => {
@@ -158,7 +158,7 @@ test('what cannot be refreshed: a key, a session without a refresh token, or wit
   }))
   expect(await refresh(token)).toMatchObject({
     status: 409,
-    body: { message: expect.stringContaining(`takes no refresh any more since ${over}`) },
+    body: { message: expect.stringContaining(`rejects refreshes since ${over}`) },
   })
   expect(await statusOf(token)).toBe(200)
 })

@@ -39,8 +39,8 @@ test('each kind has one built-in rule that makes sense', () => {
 
 test.each([
   ['storage-file', { threshold: 101 }, 'threshold must be at most 100 % for storage-file'],
-  ['extension-lost', { threshold: 1 }, 'threshold is not for extension-lost'],
-  ['key-expiring', { windowSeconds: 60 }, 'windowSeconds is for error-rate alone'],
+  ['extension-lost', { threshold: 1 }, 'threshold does not apply to extension-lost'],
+  ['key-expiring', { windowSeconds: 60 }, 'windowSeconds applies only to error-rate'],
 ])('a rule of kind %s with %o is refused', (kind, wrong, text) => {
   const rule = builtInRules.find((one) => one.kind === kind)!
   expect(() => checkRule({ ...rule, ...wrong })).toThrow(text)
@@ -88,9 +88,9 @@ test('who does not answer is not waited for, and what is not taken says why', as
   const send = (url: string, options: Parameters<typeof post>[1]) =>
     post({ id: 'msg_1', url, secret: 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw', body: '{}' }, options)
   receiver.answer = () => undefined
-  await expect(send(receiver.url, { ...inside, timeoutMs: 50 })).rejects.toThrow('no answer within 0.05 s')
+  await expect(send(receiver.url, { ...inside, timeoutMs: 50 })).rejects.toThrow('no response within 0.05 s')
   receiver.answer = (response) => response.writeHead(307, { location: `${receiver.url}/other` }).end()
-  await expect(send(receiver.url, inside)).rejects.toThrow('status 307: redirections are not followed')
+  await expect(send(receiver.url, inside)).rejects.toThrow('status 307: redirects are not followed')
   receiver.answer = (response) => response.writeHead(200).end('x'.repeat(100_000))
   await send(receiver.url, { innerHosts: new Set([`127.0.0.1:${receiver.port}`]) })
   // The first one may have been given up before it was sent.
@@ -98,16 +98,16 @@ test('who does not answer is not waited for, and what is not taken says why', as
   expect(taken).toBeGreaterThanOrEqual(2)
 
   await expect(send(receiver.url, { innerHosts: new Set() })).rejects.toThrow(
-    '127.0.0.1 is an address of this',
+    '127.0.0.1 is an address on this',
   )
   // A name is looked at when the connection is made; other notations of an address are that address.
   for (const host of ['localhost', '2130706433', '0x7f.1'])
     await expect(
       send(`http://${host}:${receiver.port}/secret`, { innerHosts: new Set() }),
       host,
-    ).rejects.toThrow(/^(localhost|127\.0\.0\.1) is an address of this host or an inner network/)
+    ).rejects.toThrow(/^(localhost|127\.0\.0\.1) is an address on this host or in a private network/)
   await expect(send('http://127.0.0.1:1/secret', inside)).rejects.toThrow(
-    /^it cannot be reached \(ECONNREFUSED\)$/,
+    /^the webhook cannot be reached \(ECONNREFUSED\)$/,
   )
   expect(receiver.messages).toHaveLength(taken)
 })

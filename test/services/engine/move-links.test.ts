@@ -1,5 +1,18 @@
-import { lstatSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
+import { execFileSync } from 'node:child_process'
+import {
+  lstatSync,
+  lutimesSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { expect, test } from 'vitest'
+import { Planned, planAll } from '../../../services/migrations/removals/plan-walk.ts'
+import type { ActionPolicy } from '../../../subjects/migrations/model/terms.ts'
 import { sharedMoves } from './move-folder.ts'
 
 const createMove = sharedMoves()
@@ -105,4 +118,39 @@ test('a link that became a file, and a file that became a link, between listing 
   expect(failures).toEqual([])
   expect(readFileSync(move.at('to', 'link'), 'utf8')).toBe('a file by now')
   expect(readFileSync(move.at('to', 'other'), 'utf8')).toBe('file')
+})
+
+async function plan({ mover, spec, at }: ReturnType<typeof createMove>) {
+  const planned = new Planned()
+  const { signal } = new AbortController()
+  await planAll(mover, spec, { by: { as: 'scan' }, planned, spillFolder: at('spill'), signal })
+  return planned.counts
+}
+
+test.for<[policy: ActionPolicy, copiedAgain: number]>([
+  ['Overwrite', 3],
+  ['SkipIfSizeMatch', 0],
+  ['SkipIfSizeAndTimeMatch', 0],
+  ['SkipIfDigestMatch', 0],
+])('by %s, %i links that the target has already are copied again', async ([policy, copiedAgain]) => {
+  await using move = createMove({ policy })
+  // Of this time a target keeps other nanoseconds, as times are set as doubles.
+  for (const name of ['same', 'leads elsewhere', 'touched']) {
+    symlinkSync('file', move.at('from', name))
+    execFileSync('touch', ['-h', '-d', '@1700000000.351432800', move.at('from', name)])
+  }
+  expect((await move.run()).counts).toMatchObject({ linksMigrated: 3, filesSkipped: 0 })
+  expect(await plan(move)).toMatchObject(copiedAgain > 0 ? { filesToReplace: 3 } : { filesToSkip: 3 })
+  expect((await move.run()).counts).toMatchObject({
+    linksScanned: 3,
+    linksMigrated: copiedAgain,
+    filesSkipped: 3 - copiedAgain,
+  })
+  rmSync(move.at('to', 'leads elsewhere'))
+  symlinkSync('elsewhere', move.at('to', 'leads elsewhere'))
+  execFileSync('touch', ['-h', '-r', move.at('from', 'same'), move.at('to', 'leads elsewhere')])
+  lutimesSync(move.at('from', 'touched'), 1_700_000_060, 1_700_000_060)
+  expect((await move.run()).counts).toMatchObject({ linksMigrated: Math.max(2, copiedAgain) })
+  expect(readlinkSync(move.at('to', 'leads elsewhere'))).toBe('file')
+  expect(lstatSync(move.at('to', 'touched')).mtimeMs).toBe(1_700_000_060_000)
 })

@@ -46,6 +46,23 @@ test('times are compared as exactly as the coarser store keeps them', () => {
   expect(isSame(999, exactMs)).toBe(false)
 })
 
+test('a time that the target keeps in whole seconds is the same, once no other write can have had it', () => {
+  const secondMs = 1_700_000_000_000
+  const isSame = (modifiedMs: number, its: { modifiedMs: number; changedMs: number }) =>
+    isKnown('SkipIfSizeAndTimeMatch', file(1, modifiedMs), { ...file(1), ...its })
+  const its = { modifiedMs: secondMs, changedMs: secondMs + 5_000 }
+  expect([0, 1, 999].map((ms) => isSame(secondMs + ms, its))).toEqual([true, true, true])
+  // In another second, and rounded up.
+  expect([-1, 1_000].map((ms) => isSame(secondMs + ms, its))).toEqual([false, false])
+  // Whoever wrote again within that second may have done so after the copy.
+  expect([1_000, 2_000].map((ms) => isSame(secondMs + 600, { ...its, changedMs: secondMs + ms }))).toEqual([
+    false,
+    false,
+  ])
+  // A file system that keeps less than a second has this one by chance, or because somebody set it.
+  expect(isSame(secondMs + 600, { ...its, changedMs: its.changedMs + 0.25 })).toBe(false)
+})
+
 /** Files of which the target has something already: name, content at both sides, seconds between their times. */
 const files: [name: string, from: string, to: string | undefined, laterS: number][] = [
   ['same', 'content', 'content', 0],

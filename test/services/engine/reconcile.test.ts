@@ -433,6 +433,26 @@ describe('a comparison', () => {
     }
   })
 
+  testUnless(whyNoLoop(), 'a target with whole seconds is left alone by a second comparison', async () => {
+    using disk = mountLoop(diskBytes, true)
+    using move = createLiveMove({ target: { kind: 'local', options: { fsRoot: disk.path } } })
+    const there = join(disk.path, 'file')
+    const write = (content: string, ms: number) => {
+      writeFileSync(move.from('file'), content)
+      utimesSync(move.from('file'), 1_000_000 + ms / 1_000, 1_000_000 + ms / 1_000)
+    }
+    write('one', 678)
+    await move.apply(everything)
+    const { ino, mtimeMs } = lstatSync(there)
+    expect(mtimeMs).toBe(1_000_000_000)
+    expect((await move.apply(everything)).counts.filesMigrated).toBe(0)
+    expect(lstatSync(there).ino).toBe(ino)
+    // Of the same size, with a time within the same second.
+    write('two', 901)
+    await move.apply(everything)
+    expect(readFileSync(there, 'utf8')).toBe('two')
+  })
+
   test('a time to come makes no file be copied again and again', async () => {
     using move = createLiveMove()
     writeFileSync(move.from('file'), 'x')

@@ -80,7 +80,7 @@ test('work goes on anew with a target that is the same, mounted anew, as after a
   // Some mounts have another number each time, which nothing but a mark goes by.
   mount.number = ' mounted anew'
   await until('the work is ended', () => reasons.length > 0)
-  expect(reasons[0]).toMatchObject({ message: expect.stringContaining('mounted anew') })
+  expect(reasons[0]).toMatchObject({ message: expect.stringContaining('mounted again') })
   expect(known.isRootReplaced).toBe(false)
   await roots.check()
   mount.number = ''

@@ -121,7 +121,7 @@ describe('an extension that registers', () => {
     expect({ status, body }).toMatchObject({ status: 500, body: { code: 'INTERNAL' } })
     await until('it is in its log', async () =>
       (await logOf('weather')).some((message) =>
-        message.startsWith('forecast: the answer does not fit: city is required'),
+        message.startsWith('forecast: the reply does not match the output schema: city is required'),
       ),
     )
   })
@@ -150,7 +150,7 @@ describe('an extension that registers', () => {
     })
     expect(await post('/api/v1/extensions/odd/strange', {})).toMatchObject({
       status: 404,
-      body: { code: 'NOT_FOUND', message: 'There is no such object.' },
+      body: { code: 'NOT_FOUND', message: 'The object does not exist.' },
     })
     expect(await post('/api/v1/extensions/odd/latin', {})).toMatchObject({
       status: 500,
@@ -341,13 +341,16 @@ describe('leaving', () => {
     for (const answer of await Promise.all(calls))
       expect(answer).toMatchObject({
         status: 503,
-        body: { code: 'UNAVAILABLE', message: 'the extension brittle was lost before it answered' },
+        body: {
+          code: 'UNAVAILABLE',
+          message: 'the extension brittle disconnected before it answered; try again',
+        },
       })
     expect(performance.now() - closedMs).toBeLessThan(5_000)
     const { status, body } = await post(forecast('brittle'), { city: 'Oslo' })
     expect({ status, body }).toMatchObject({ status: 503, body: { code: 'UNAVAILABLE' } })
     expect((body as { message: string }).message).toMatch(
-      /^the extension brittle was lost at \d{4}-[\d:.TZ-]+; it is not there at the moment$/,
+      /^the extension brittle disconnected at \d{4}-[\d:.TZ-]+ and has not reconnected; try again later$/,
     )
     const { token } = await createKey(platform, { pub: { allow: ['gantry.>'] }, sub: { allow: [] } })
     expect((await post(forecast('brittle'), { city: 'Oslo' }, token)).status).toBe(404)
@@ -439,17 +442,17 @@ describe('a registration that is refused', () => {
     [
       'a subject outside',
       withEndpoint({ subject: 'gantry.extensions.other.x' }),
-      /endpoints\[0\]\.subject must be one subject inside gantry\.extensions\.bad\.>/,
+      /endpoints\[0\]\.subject must be a single subject below gantry\.extensions\.bad\.>/,
     ],
     [
       'a subject in another case',
       withEndpoint({ subject: 'gantry.extensions.Bad.x' }),
-      /must be one subject inside/,
+      /must be a single subject below/,
     ],
     [
       'a subject with a wildcard',
       withEndpoint({ subject: 'gantry.extensions.bad.*' }),
-      /must be one subject inside/,
+      /must be a single subject below/,
     ],
     [
       'an input that is no object',
@@ -459,11 +462,11 @@ describe('a registration that is refused', () => {
     [
       'an unknown keyword',
       withEndpoint({ output: { type: 'string', maxLenght: 3 } }),
-      /output\.maxLenght is no keyword/,
+      /output\.maxLenght is not a supported JSON Schema keyword/,
     ],
     ['a reference', withEndpoint({ output: { $ref: '#/$defs/x' } }), /output\.\$ref is not supported/],
     ['an unknown type', withEndpoint({ output: { type: 'text' } }), /output\.type must be one of/],
-    ['a deep schema', withEndpoint({ output: deep(20) }), /is too deep/],
+    ['a deep schema', withEndpoint({ output: deep(20) }), /is nested too deeply/],
     [
       'a wide schema',
       withEndpoint({ output: { anyOf: Array.from({ length: 500 }, () => ({ type: 'null' })) } }),
@@ -478,12 +481,12 @@ describe('a registration that is refused', () => {
     [
       'two endpoints of a name',
       { endpoints: [1, 2].map(() => ({ name: 'x', summary: 'X' })) },
-      /endpoints\[1\]\.name x is there already/,
+      /endpoints\[1\]\.name x is used twice/,
     ],
     [
       'a widget without its page',
       { widgets: [{ name: 'w', title: 'W', uri: 'ui://bad/w' }] },
-      /widgets\[0\]\.uri ui:\/\/bad\/w is none of the resources/,
+      /widgets\[0\]\.uri ui:\/\/bad\/w is not in resources/,
     ],
     [
       'a menu without its route',
@@ -492,7 +495,7 @@ describe('a registration that is refused', () => {
         routes: [{ path: '/', title: 'Bad', uri: page.uri }],
         resources: [page],
       },
-      /menus\[0\]\.route \/other is none of the routes/,
+      /menus\[0\]\.route \/other is not one of the routes/,
     ],
     [
       'an error that it cannot know',
@@ -521,16 +524,14 @@ describe('a registration that is refused', () => {
       body: { code: 'DENIED', details: { rule: 'gantry.extensions.lacking.>' } },
     })
     expect(body['message']).toBe(
-      'this key may not subscribe to gantry.extensions.lacking.>: it needs the rule "gantry.extensions.lacking.>" in sub.allow',
+      'this key may not subscribe to gantry.extensions.lacking.>: use a key with the rule "gantry.extensions.lacking.>" in sub.allow',
     )
   })
 
   test('upper and lower case are different, and it says so', async () => {
     const { status, body } = await refusal('Weather2', {}, 'weather2')
     expect(status).toBe(403)
-    expect(body['message']).toContain(
-      'it has gantry.extensions.weather2.>, and upper and lower case are different',
-    )
+    expect(body['message']).toContain('it has gantry.extensions.weather2.>, but subjects are case-sensitive')
   })
 
   test('the prefix of somebody else, also when its owner is away', async () => {

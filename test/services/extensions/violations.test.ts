@@ -53,7 +53,7 @@ test('what the owner of a prefix was denied is noted, all of it', async () => {
   expect(noted[0]).toEqual({
     prefix: 'weather',
     message:
-      'permission denied: key k1 may not publish to gantry.extensions.weather.a, which no rule of its pub.allow covers',
+      'permission denied: key k1 may not publish to gantry.extensions.weather.a, because no rule in its pub.allow covers it',
     count: 100,
   })
 })

@@ -31,7 +31,7 @@ test('a feed that is only made to see whether there is one is closed', async () 
 test('why there is none is told, and no line is lost when the store fails', async () => {
   expect(await lineOf(async () => ({ refusal: 'it is on NFS' }))).toMatchObject({
     result: 'untried',
-    detail: 'it is on NFS: live migrations compare source and target from time to time',
+    detail: 'it is on NFS: live migrations compare source and target at intervals',
   })
   const failing = () => Promise.reject(new StoreError('permission', 'it may not be asked'))
   expect(await lineOf(failing)).toEqual({ check: 'changes', result: 'no', detail: 'it may not be asked' })
@@ -46,6 +46,6 @@ testUnless(whyNoFolding(), 'a folder on FUSE is compared, and the check says so'
     check: 'changes',
     result: 'untried',
     detail:
-      'the source is on FUSE, which does not tell of all changes: live migrations compare source and target from time to time',
+      'the source is on FUSE, which does not tell of all changes: live migrations compare source and target at intervals',
   })
 })

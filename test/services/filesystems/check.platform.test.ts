@@ -1,4 +1,4 @@
-import { readdirSync, writeFileSync } from 'node:fs'
+import { readdirSync, rmSync, writeFileSync } from 'node:fs'
 import type { OutgoingHttpHeaders } from 'node:http'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
@@ -69,8 +69,15 @@ test('what is not there is named, and nothing is made', async () => {
   expect(checks.at(-1)).toMatchObject({
     check: 'root',
     result: 'no',
-    detail: expect.stringMatching(/nothing/) as string,
+    detail: `fsRoot ${fsRoot}: there is no such folder; check the path on the host of the platform, or create a new target with "mkdir -p ${fsRoot}"`,
   })
+  writeFileSync(join(folder.to, 'file'), '')
+  const file = join(folder.to, 'file')
+  const found = await platform.call(filesystems['check-local'], { role: 'target', fsRoot: file })
+  expect(found.checks.at(-1)?.detail).toBe(
+    `fsRoot ${file}: this is not a folder; use the folder that it is in`,
+  )
+  rmSync(file)
   expect(readdirSync(folder.to)).toEqual([])
 })
 

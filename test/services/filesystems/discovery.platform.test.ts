@@ -34,7 +34,9 @@ test('where the host is configured for no cluster, all say so', async () => {
     successFile: '_DONE',
   })
   expect(asked).toMatchObject({ status: 409, body: { message: why } })
-  expect(asked.headers.get('warning')).toMatch(/successFile has no effect: folders are migrated as they are/)
+  expect(asked.headers.get('warning')).toMatch(
+    /successFile has no effect: folders are migrated without waiting/,
+  )
 })
 
 test('a cluster is found, shown, and asked before it is kept; what is given goes first', async () => {

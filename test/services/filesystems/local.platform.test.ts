@@ -104,7 +104,7 @@ describe('create', () => {
 
   test('fields of the other role are refused by name', async () => {
     const target = await native('POST', { fileSystemId: 't', role: 'target', fsRoot: root, scanOnly: true })
-    expect([target.status, message(target)]).toEqual([409, 'input: scanOnly is not a field of a target'])
+    expect([target.status, message(target)]).toEqual([409, 'input: scanOnly is not allowed for a target'])
     const listenAndApplySourceChanges = true
     const source = await native('POST', {
       fileSystemId: 's',

@@ -1,6 +1,11 @@
 import { expect, test } from 'vitest'
-import { requireSecretsAgain, withoutReplaced } from '../../../services/kit/changed-options.ts'
+import {
+  type KindOfOptions,
+  requireSecretsAgain,
+  withoutReplaced,
+} from '../../../services/kit/changed-options.ts'
 import { filesystemKinds } from '../../../subjects/filesystems/kinds.ts'
+import { catalogKinds } from '../../../subjects/metadata/kinds.ts'
 
 const stored = {
   'adls2-oauth2': {
@@ -64,4 +69,14 @@ test.each([
   ['gcs', { jsonKey: 'sealed', clientEmail: 'a@b' }, { privateKey: 'new' }, ['clientEmail']],
 ] as const)('%s: of %j, with %j, there stay %j', (kind, stored, changes, stay) => {
   expect(Object.keys(withoutReplaced(filesystemKinds[kind], stored, changes))).toEqual(stay)
+})
+
+test('whoever names another agent for a catalog gives all of its secrets again', () => {
+  for (const [kind, of] of Object.entries<KindOfOptions & { readonly options: object }>(catalogKinds)) {
+    if (!('agent' in of.options)) continue
+    for (const secret of of.secrets) {
+      const change = () => requireSecretsAgain(of, { [secret]: 'kept' }, { agent: 'other' })
+      expect(change, `${kind} ${secret}`).toThrow('agent')
+    }
+  }
 })

@@ -56,7 +56,7 @@ describe('facts', () => {
         created: '2026-05-01T00:00:03.000Z',
       },
       { message: 'Migration one is completed', level: 'info', created: '2026-05-01T00:00:02.000Z' },
-      { message: 'Migration one was defined', level: 'info', created: '2026-05-01T00:00:01.000Z' },
+      { message: 'Migration one was created', level: 'info', created: '2026-05-01T00:00:01.000Z' },
     ])
     expect(made.every((each) => matches(Notification, each))).toBe(true)
   })

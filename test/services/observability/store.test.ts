@@ -135,7 +135,7 @@ test('series are chosen by source and labels, and may be put together', () => {
 test('one name of several kinds needs a source', () => {
   const store = filled([0, 'a', counter(1)], [0, 'b', gauge(1, { name: 'jobs.total' })])
   expect(() => ask(store, { name: 'jobs.total' }, { seconds: 60 })).toThrow(
-    /source must be given: jobs.total is a counter of a, a gauge of b/,
+    /source is required: jobs.total is a counter of a, a gauge of b/,
   )
 })
 
@@ -185,12 +185,12 @@ describe('what is kept', () => {
     )
     expect(reply).toMatchObject({
       stepSeconds: 60,
-      stepReason: 'for this window there is a value every 60 s, as the platform was started in this time',
+      stepReason: 'this window has one value every 60 s, because the platform was started during this time',
     })
     const input = { name: 'jobs.total', since: '6h', step: '30s' }
     expect(ask(store, input, now)).toMatchObject({
       stepSeconds: 60,
-      stepReason: 'for this window there is a value every 60 s',
+      stepReason: 'this window has one value every 60 s',
     })
     expect(ask(store, { ...input, step: '2m' }, now).stepReason).toBeUndefined()
   })
@@ -227,18 +227,22 @@ describe('a report is refused', () => {
     [
       'a smallest above the largest',
       contradicting({ min: 9 }),
-      /distribution\.min must not be more than max/,
+      /distribution\.min must not be greater than max/,
     ],
     ['a sum below all values', contradicting({ sum: -5 }), /distribution\.sum must be between 2 and 4/],
     ['a sum above all values', contradicting({ sum: 5 }), /distribution\.sum must be between 2 and 4/],
     [
       'other values in its buckets',
       contradicting({ buckets: Array.from({ length: 26 }, () => 5) }),
-      /distribution\.buckets must have count values, 2, and not 130/,
+      /distribution\.buckets must add up to count, 2, not 130/,
     ],
-    ['a label of the buckets', { ...histogram(1), labels: { le: '1' } }, /labels\.le is of the buckets/],
+    [
+      'a label of the buckets',
+      { ...histogram(1), labels: { le: '1' } },
+      /labels\.le is reserved for the buckets/,
+    ],
     ['a counter that shrinks', counter(-1), /measurements\[0\]\.value must not be negative/],
-    ['no value', { name: 'x', kind: 'gauge' }, /measurements\[0\]\.value is required of a gauge/],
+    ['no value', { name: 'x', kind: 'gauge' }, /measurements\[0\]\.value is required for a gauge/],
     [
       'no distribution',
       { name: 'x', kind: 'histogram', value: 1 },
@@ -247,12 +251,12 @@ describe('a report is refused', () => {
     [
       'another kind with other labels',
       gauge(1, { name: 'jobs.total', labels: { id: '1' } }),
-      /measurements\[0\]\.kind must be counter, as jobs\.total was/,
+      /measurements\[0\]\.kind must be counter, the kind in earlier reports of jobs\.total/,
     ],
     [
       'another kind',
       gauge(1, { name: 'jobs.total' }),
-      /measurements\[0\]\.kind must be counter, as jobs\.total was/,
+      /measurements\[0\]\.kind must be counter, the kind in earlier reports of jobs\.total/,
     ],
   ])('%s', (_, measurement, problem) => {
     expect(() => store.add('a', [measurement], start)).toThrow(problem)
@@ -262,10 +266,12 @@ describe('a report is refused', () => {
     const many = Array.from({ length: metricLimits.seriesOfSource }, (_, index) =>
       counter(1, { labels: { id: String(index) } }),
     )
-    expect(() => store.add('a', many, start)).toThrow(/a would have 201 series, and 200 is the limit/)
+    expect(() => store.add('a', many, start)).toThrow(/a would have 201 series, but the limit is 200/)
     expect(store.select()).toHaveLength(1)
     for (const source of ['b', 'c', 'd', 'e']) store.add(source, many, start)
-    expect(() => store.add('f', many, start)).toThrow(/all sources together have 801 series, and 1000 is/)
+    expect(() => store.add('f', many, start)).toThrow(
+      /all sources together already have 801 series, and the limit is 1000/,
+    )
   })
 })
 

@@ -191,9 +191,7 @@ test('a reason of any length is told, as far as it fits', () => {
   ]
   const text = stateText(migrationRecord({ state: 'LIVE' }), { failed: 1_000_000, conditions }, now)
   expect(text.length).toBeLessThanOrEqual(maxStateTextLength)
-  expect(text).toMatch(
-    /^Live, blocked: the work on it broke off: the folder x+…, but 1000000 paths were not copied$/,
-  )
+  expect(text).toMatch(/^Live, blocked: the work failed: the folder x+…, but 1000000 paths were not copied$/)
 })
 
 test('one that is blocked says so first, and by what', () => {
@@ -231,16 +229,16 @@ test('a source that has changed is told with the command that accepts it, and wh
   const messageOf = (changes: Partial<MigrationRecord>) =>
     recordConditions({ ...migrationRecord({ state: 'STOPPED' }), sourceChanged, ...changes }, now)[0]?.message
   expect(messageOf({ migrationId: 'nightly', kind: 'live' })).toBe(
-    `${conditionReasons.SOURCE_CHANGED}: source: its folder /data is a different folder. Mount or move back what belongs there, or accept what is there now: "gantry migrations accept-source nightly"; what is not at the source is then removed at the target`,
+    `${conditionReasons.SOURCE_CHANGED}: source: its folder /data is a different folder. Restore the original source, or accept the current one with "gantry migrations accept-source nightly"; files that are not at the source are then removed at the target`,
   )
   expect(messageOf({ migrationId: 'my own', kind: 'once' })).toMatch(
-    /: "gantry migrations accept-source 'my own'"; nothing is removed at the target because of that$/,
+    / with "gantry migrations accept-source 'my own'"; nothing is then removed at the target$/,
   )
-  expect(messageOf({ kind: 'once', targetMatch: {} })).toMatch(/is then removed at the target$/)
+  expect(messageOf({ kind: 'once', targetMatch: {} })).toMatch(/are then removed at the target$/)
   // One that is gone nobody can accept.
   const gone = { since, difference: 'source: its folder /data is not there', isGone: true }
   expect(messageOf({ kind: 'live', sourceChanged: gone })).toBe(
-    `${conditionReasons.SOURCE_CHANGED}: ${gone.difference}. Mount it or move it back`,
+    `${conditionReasons.SOURCE_CHANGED}: ${gone.difference}. Mount it or restore it`,
   )
 })
 
@@ -249,12 +247,12 @@ test('what was gone before it was copied is told when the scan is over, and how 
   const textOf = (state: MigrationState, failed: number, gone: Partial<typeof vanished> = vanished) =>
     stateText(migrationRecord({ state }), { failed, conditions: [], ...gone }, now)
   const told = '600 files and 1 folder were gone from the source before they were copied'
-  expect(textOf('COMPLETED', 0)).toBe(`completed; ${told}: for what was renamed see add-pending-region`)
+  expect(textOf('COMPLETED', 0)).toBe(`completed; ${told}: to copy renamed files, use add-pending-region`)
   expect(textOf('COMPLETED', 1, { filesVanished: 1, foldersVanished: 0 })).toBe(
-    'completed, but 1 path was not copied; 1 file was gone from the source before it was copied: for what was renamed see add-pending-region',
+    'completed, but 1 path was not copied; 1 file was gone from the source before it was copied: to copy renamed files, use add-pending-region',
   )
   expect(textOf('WAITING_FOR_NEXT_RECURRENCE', 0)).toBe(
-    `waits for its next scan; ${told}: what was renamed comes with the next scan`,
+    `waits for its next scan; ${told}: renamed files are copied by the next scan`,
   )
   expect(textOf('COMPLETED', 0, { filesVanished: 0, foldersVanished: 0 })).toBe('completed')
   expect(textOf('RUNNING', 0)).toBe('scans and copies')
@@ -271,7 +269,7 @@ test('a held deletion is told in words that fit its numbers', () => {
   }
   const held = { ...migrationRecord({ state: 'STOPPED', resumable: true }), deletions }
   expect(stateText(held, { failed: 1, conditions: [] }, now)).toBe(
-    'stopped before 2 files and 1 folder of the target are deleted: see plan, then approve-deletions, but 1 path was not copied',
+    'stopped before deleting 2 files and 1 folder at the target: see plan, then approve-deletions, but 1 path was not copied',
   )
   expect(recordConditions(held, now)[0]?.message).toMatch(/: 2 files and 1 folder$/)
   const ofLive = {
@@ -279,7 +277,7 @@ test('a held deletion is told in words that fit its numbers', () => {
     deletions: { ...deletions, removedWithinHour: 100, samples: ['/a/b', '/c', '/d', '/e'] },
   }
   expect(stateText(ofLive, { failed: 0, conditions: [] }, now)).toBe(
-    'stopped before 2 files and 1 folder more are deleted at the target, after 100 within an hour: see plan, then approve-deletions',
+    'stopped before deleting 2 files and 1 folder more at the target, after 100 within an hour: see plan, then approve-deletions',
   )
   expect(recordConditions(ofLive, now)[0]?.message).toMatch(
     /: 2 files and 1 folder, such as \/a\/b, \/c, \/d$/,

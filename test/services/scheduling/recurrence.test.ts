@@ -116,8 +116,8 @@ describe('a window', () => {
 
 describe('what cannot be is refused, by its field', () => {
   test.each([
-    [{ recurringSchedule: 'every night' }, 'recurringSchedule must be as cron has it'],
-    [{ recurringSchedule: '61 * * * *' }, 'recurringSchedule must be as cron has it'],
+    [{ recurringSchedule: 'every night' }, 'recurringSchedule must be a cron expression'],
+    [{ recurringSchedule: '61 * * * *' }, 'recurringSchedule must be a cron expression'],
     [{ recurringSchedule: '0 0 31 2 *' }, 'recurringSchedule never comes'],
     [
       { recurringSchedule: '0 0 * * *', recurringTimeZone: 'Mars/Olympus' },
@@ -189,11 +189,15 @@ describe('a change', () => {
     expect(changed(recurring, { movedBy: 'AGENTS' }, 0)).toEqual({ ...recurring, movedBy: 'AGENTS' })
     const live = migrationRecord({ kind: 'live' })
     expect(changed(live, { movedBy: 'SERVER' }, 0)).toEqual({ ...live, movedBy: 'SERVER' })
-    expect(() => changed(live, { movedBy: 'AGENTS' }, 0)).toThrow('movedBy the platform itself follows')
+    expect(() => changed(live, { movedBy: 'AGENTS' }, 0)).toThrow(
+      'movedBy must not be AGENTS for a live migration',
+    )
   })
 
   test('of a recurrence that there is none of is refused', () => {
     const change = () => changed(migrationRecord(), { recurringPeriodSeconds: 1 }, 0)
-    expect(change).toThrow('recurringPeriodSeconds is for recurring migrations; this one is once')
+    expect(change).toThrow(
+      'recurringPeriodSeconds is only for recurring migrations; this migration is one-time',
+    )
   })
 })

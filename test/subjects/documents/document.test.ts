@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { plain, withModels } from '../../../subjects/documents/document.ts'
 import { model, strict } from '../../../subjects/kit/schemas.ts'
 
-const Item = model('Item', { id: Type.Integer() })
+const Item = model('Item', { id: Type.Integer({ maximum: 100 }) })
 const components = { schemas: { Error: { type: 'object' } } }
 const toItem = { $ref: '#/components/schemas/Item' }
 
@@ -12,6 +12,15 @@ test('enumerations of texts say that they are texts', () => {
     a: { type: 'string', enum: ['x', 'y'] },
     b: { enum: [1, 2] },
     enum: 'field',
+  })
+})
+
+test('integers that 32 bits may not hold say so', () => {
+  const small = { type: 'integer', maximum: 2 ** 31 - 1 }
+  expect(plain({ a: Type.Integer(), b: Type.Integer({ maximum: 2 ** 31 }), c: small })).toEqual({
+    a: { type: 'integer', format: 'int64' },
+    b: { type: 'integer', maximum: 2 ** 31, format: 'int64' },
+    c: small,
   })
 })
 

@@ -191,7 +191,8 @@ export class Summary {
       least in bounds || most in bounds ? [`${bound(bounds[least])}..${bound(bounds[most])}`] : [],
     )
     const others = Object.entries(bounds)
-      .filter(([key]) => !untold.has(key) && !/^m(?:in|ax)[A-Zi]/.test(key))
+      // That an integer is a long one, its bounds say.
+      .filter(([key, of]) => !untold.has(key) && !/^m(?:in|ax)[A-Zi]/.test(key) && of !== 'int64')
       .map(([key, value]) =>
         key === 'pattern' ? this.#pattern(String(value)) : `${key} ${JSON.stringify(value)}`,
       )

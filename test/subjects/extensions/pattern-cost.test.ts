@@ -245,7 +245,7 @@ test.each(['default', 'const', 'enum', 'examples', 'x-own'])('a %s without end i
   expect(schemaProblems({ [keyword]: lists(10_000) }, 'input')).toEqual([
     {
       field: 'input',
-      problem: `is too deep: at most ${schemaLimits.maxNesting} lists and objects in each other`,
+      problem: `is nested too deeply: use at most ${schemaLimits.maxNesting} levels of lists and objects`,
     },
   ])
   expect(schemaProblems({ [keyword]: lists(schemaLimits.maxNesting - 1) }, 'input')).toEqual([])
@@ -253,9 +253,9 @@ test.each(['default', 'const', 'enum', 'examples', 'x-own'])('a %s without end i
 
 test.each([
   [{ type: [] }, 'must be one of object, '],
-  [{ multipleOf: 0 }, 'must be a number above 0'],
-  [{ multipleOf: -1 }, 'must be a number above 0'],
-  [{ multipleOf: '1' }, 'must be a number above 0'],
+  [{ multipleOf: 0 }, 'must be a number greater than 0'],
+  [{ multipleOf: -1 }, 'must be a number greater than 0'],
+  [{ multipleOf: '1' }, 'must be a number greater than 0'],
 ])('%j fits nothing, and is refused', (schema, problem) => {
   expect(schemaProblems(schema, 'input')).toEqual([
     { field: `input.${Object.keys(schema)[0]}`, problem: expect.stringContaining(problem) },

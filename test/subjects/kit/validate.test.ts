@@ -124,18 +124,18 @@ test.each([
 })
 
 test('an empty text is told the form that it must have, and nothing else', () => {
-  const problem = 'must be an absolute path: it begins with / and has no NUL'
+  const problem = 'must be an absolute path that begins with / and contains no NUL'
   expect(problemsOf(strict({ path: Path('A path') }), { path: '' })).toEqual([{ field: 'path', problem }])
 })
 
 test('a union says in one sentence what it takes, where it has words for that', () => {
   const noLimit =
-    'a whole number of at least 1, with its unit given apart (limit 10, unit MiB), or -1 for no limit'
+    'a whole number of at least 1, with a separate unit (limit 10, unit MiB), or -1 for no limit'
   for (const limit of ['10MiB', 0, 1.5])
     expect(problemsOf(resources.bandwidth.set.input, { scope: 'global', limit })).toEqual([
       { field: 'limit', problem: `must be ${noLimit}` },
     ])
-  const period = 'a number of seconds, at most 31622400, or a number with its unit: 30S, 10M, 4H or 1D'
+  const period = 'a number of seconds, at most 31622400, or a number with a unit: 30S, 10M, 4H or 1D'
   expect(problemsOf(strict({ recurringPeriod }), { recurringPeriod: '1hour' })).toEqual([
     { field: 'recurringPeriod', problem: `must be ${period}` },
   ])
@@ -231,7 +231,7 @@ test('a form is told in words, not as a pattern', () => {
       field: 'name',
       problem: expect.stringContaining('must be a name without / \\ % [ ] ; and control characters'),
     },
-    { field: 'at', problem: 'must be a moment such as 2026-01-31T12:00:00Z' },
+    { field: 'at', problem: 'must be a time such as 2026-01-31T12:00:00Z' },
   ])
 })
 

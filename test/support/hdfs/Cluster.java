@@ -19,6 +19,7 @@ import org.apache.hadoop.fs.FileStatus;
 import org.apache.hadoop.fs.FileSystem;
 import org.apache.hadoop.fs.Path;
 import org.apache.hadoop.hdfs.DFSUtil;
+import org.apache.hadoop.hdfs.DistributedFileSystem;
 import org.apache.hadoop.hdfs.HdfsConfiguration;
 import org.apache.hadoop.hdfs.MiniDFSCluster;
 import org.apache.hadoop.hdfs.client.CreateEncryptionZoneFlag;
@@ -209,6 +210,8 @@ public class Cluster {
         try (FSDataInputStream stream = files.open(new Path(words[1]))) {
           return " " + new String(stream.readAllBytes());
         }
+      case "is-open":
+        return " " + !((DistributedFileSystem) files).isFileClosed(new Path(words[1]));
       case "write":
         try (FSDataOutputStream stream = files.create(new Path(words[1]))) {
           stream.writeBytes(words[2]);

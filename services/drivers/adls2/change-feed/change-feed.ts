@@ -23,6 +23,8 @@ const openMs = 24 * 3_600_000
 const keepsMs = 23 * 3_600_000
 /** A position is kept no more often, where nothing but time went on. */
 const grainMs = 60_000
+/** Azure's documents have the events of a change in the feed within a few minutes. */
+const deliveryMs = 600_000
 /** Machines of the service differ in their clocks by less. */
 const clockSlackMs = 300_000
 
@@ -111,6 +113,10 @@ export class BlobChangeFeed implements ChangeFeed {
     this.#options = options
     this.#log = options.log
     this.reason = `${options.log.name}, which has changes some minutes after they were made`
+  }
+
+  get toldUntilMs(): number {
+    return seenAt(this.#readMs) - deliveryMs
   }
 
   async open(listener: FeedListener, signal: AbortSignal): Promise<boolean> {

@@ -1,3 +1,5 @@
+import { maxPositionText } from '../../feeds/feed.ts'
+
 /** A block in the files of a shard: the number of its file, and where it begins there. */
 export interface Place {
   readonly chunk: number
@@ -16,9 +18,6 @@ export interface Position {
   readonly segments: Readonly<Record<string, Readonly<Record<string, Place>>>>
 }
 
-/** What is kept of a feed has no more (`FeedPositions`). */
-const maxText = 4_000
-
 /**
  * As text; undefined where even the shortest is too long. Where a segment has more shards than fit, all of them are told again.
  */
@@ -28,9 +27,9 @@ export function positionText({ segments, ...position }: Position): string | unde
     Object.entries(shards).map(([shard, { chunk, offset }]) => [shard, chunk, offset]),
   ])
   const full = JSON.stringify({ ...position, segments: compact })
-  if (full.length <= maxText) return full
+  if (full.length <= maxPositionText) return full
   const short = JSON.stringify({ ...position, segments: compact.map(([segment]) => [segment, []]) })
-  return short.length <= maxText ? short : undefined
+  return short.length <= maxPositionText ? short : undefined
 }
 
 /** What `positionText` made; undefined for nothing. */

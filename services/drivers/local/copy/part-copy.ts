@@ -39,9 +39,9 @@ export class LocalPartCopy implements PartCopy {
       opened.defer(() => closeSync(this.#from))
       const { blocks } = inSource(() => this.#look())
       this.#isSparse = isSparse(sizeBytes, blocks)
-      const { folder, pathsIn } = uploadOf(upload)
-      this.#folder = folder
-      const pinned: Pinned = this.#atTarget(() => permitted(() => target.open(folder)))
+      const { path: goal, pathsIn } = uploadOf(upload)
+      this.#folder = parentOf(goal)
+      const pinned: Pinned = this.#atTarget(() => permitted(() => target.open(this.#folder)))
       opened.use(pinned)
       this.#temporary = pathsIn(pinned).temporary
       this.#to = this.#atTarget(() => openUpload(this.#temporary))

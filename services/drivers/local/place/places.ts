@@ -66,7 +66,7 @@ class SourcePlace implements Place {
     if (below.length > maxMounts)
       throw new GantryError(
         'UNSUPPORTED',
-        `source: more than ${maxMounts} file systems are mounted below it; migrate its folders one by one`,
+        `source: more than ${maxMounts} file systems are mounted below it; migrate its folders separately`,
       )
     const uuids = await deviceUuids([own, ...below])
     const identified = []

@@ -15,7 +15,10 @@ import type { FromWatchThread, ToWatchThread } from './messages.ts'
  */
 export const maxWatches = 300_000
 
-/** File systems of other hosts or programs, by the number that the system knows them by: their changes tell us nothing. */
+/**
+ * File systems of other hosts or programs, by the number that the system knows them by (as `stat` of GNU coreutils has them):
+ * their changes tell us nothing.
+ */
 const remoteFilesystems: Readonly<Record<number, string>> = {
   0x6969: 'NFS',
   0x517b: 'SMB',
@@ -30,6 +33,16 @@ const remoteFilesystems: Readonly<Record<number, string>> = {
   0x47504653: 'GPFS',
   0x01161970: 'GFS2',
   0x7461636f: 'OCFS2',
+  0x19830326: 'BeeGFS',
+  0x6b414653: 'AFS',
+  0xaad7aaea: 'PanFS',
+  0xbeefdead: 'StorNext',
+  0xa501fcf5: 'VxFS',
+  0x013111a8: 'IBRIX',
+  0x61636673: 'ACFS',
+  0xbacbacbc: 'a shared folder of VMware',
+  0x786f4256: 'a shared folder of VirtualBox',
+  0x7c7c6673: 'a shared folder of Parallels',
 }
 
 /**

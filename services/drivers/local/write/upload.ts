@@ -1,4 +1,3 @@
-import { hash } from 'node:crypto'
 import { closeSync, fdatasyncSync, fstatSync, lstatSync, renameSync } from 'node:fs'
 import {
   nothingLost,
@@ -18,6 +17,7 @@ import { FolderPaths, type Pinned } from '../root.ts'
 import { abandonedNames } from './temporary.ts'
 import {
   constructionOf,
+  digestOf,
   isTemporaryName,
   temporaryName,
   type Construction,
@@ -96,8 +96,6 @@ export function createConstruction(temporary: Buffer, hasParts: boolean): number
 export const tokenOf = (path: StorePath, name: Buffer, fd: number): string =>
   `${path.toString('base64url')}:${name.toString('latin1')}:${fstatSync(fd, { bigint: true }).ino}`
 
-const digestOf = (bytes: string | Buffer) => hash('sha256', bytes, 'hex').slice(0, 16)
-
 /** What the file under construction for a path is of, whatever its version. */
 export const fileDigest = (path: StorePath): string => digestOf(nameOf(path))
 
@@ -169,11 +167,11 @@ export interface UploadPaths {
 }
 
 /**
- * Where an upload is: its folder, relative to the root, and what is in that once it is open. Throws `unsupported` for a
+ * What an upload is of, relative to the root, and where it is in its folder once that is open. Throws `unsupported` for a
  * token that is none of ours.
  */
 export function uploadOf({ token }: Upload): {
-  readonly folder: StorePath
+  readonly path: StorePath
   readonly pathsIn: (opened: Pinned) => UploadPaths
 } {
   const [, pathText = '', name = '', inode = ''] = tokenPattern.exec(token) ?? []
@@ -187,7 +185,7 @@ export function uploadOf({ token }: Upload): {
     temporary: opened.entry(temporary),
     inode,
   })
-  return { folder: parentOf(path), pathsIn }
+  return { path, pathsIn }
 }
 
 /** Opens the file under construction. Throws `io`, which is worth another try with a new upload, when it is gone. */

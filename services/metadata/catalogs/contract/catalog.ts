@@ -3,10 +3,15 @@ import type {
   Constraints,
   Database,
   Partition,
+  Principal,
+  Privilege,
   Table,
+  TableIndex,
   TableStatistics,
   TableSummary,
 } from '../../../../subjects/metadata/objects.ts'
+
+import type { StoreError } from '../../../drivers/contract/store-error.ts'
 
 /*
  * The interface between metadata migrations and a catalog, as that of stores is (`services/drivers/contract`): whoever uses
@@ -53,6 +58,10 @@ export interface Catalog {
   readonly functions?: Functions
   readonly constraints?: TableConstraints
   readonly statistics?: ColumnStatistics
+  readonly privileges?: Privileges
+  /** To look at, and never migrated. */
+  readonly indexes?: Indexes
+  readonly settings?: CatalogSettings
 
   /** What has changed in it; absent where it does not say. */
   readonly feed?: CatalogFeed
@@ -65,9 +74,18 @@ export interface Catalog {
 
 /** What functions there are in a database. */
 export interface Functions {
-  /** All of them, in the order of their names. Throws `gone`. */
-  list(database: string, signal: AbortSignal): Promise<readonly CatalogFunction[]>
+  /**
+   * All of them, in the order of their names. Throws `gone`.
+   * @param onUnreadable is told of those that alone cannot be read; without it one of them fails all
+   */
+  list(
+    database: string,
+    signal: AbortSignal,
+    onUnreadable?: OnUnreadable,
+  ): Promise<readonly CatalogFunction[]>
 }
+
+export type OnUnreadable = (name: string, failure: StoreError) => void
 
 /** What is promised of the rows of a table. */
 export interface TableConstraints {
@@ -77,6 +95,42 @@ export interface TableConstraints {
 export interface ColumnStatistics {
   /** Of the table as a whole; undefined where there are none. */
   ofTable(table: TableName, signal: AbortSignal): Promise<TableStatistics | undefined>
+  /**
+   * Of partitions by their names, those that have none left out. Absent where it keeps none of partitions.
+   * @param names up to `partitionsAtOnce` of them
+   */
+  ofPartitions?(
+    table: TableName,
+    names: readonly string[],
+    signal: AbortSignal,
+  ): Promise<ReadonlyMap<string, TableStatistics>>
+}
+
+/** Who may do what. */
+export interface Privileges {
+  /** All of a database by itself, or of a table with its columns. Throws `gone`. */
+  of(object: PrivilegesOf, signal: AbortSignal): Promise<readonly Privilege[]>
+  /** Who has a role; undefined where there is no such role. Absent where it knows nothing of roles. */
+  members?(role: string, signal: AbortSignal): Promise<readonly Principal[] | undefined>
+}
+
+/** A database, or a table in it. */
+export interface PrivilegesOf {
+  readonly database: string
+  readonly name?: string
+}
+
+export interface Indexes {
+  /** In the order of their names; undefined where the server is of a release that has none. Throws `gone`. */
+  of(table: TableName, signal: AbortSignal): Promise<readonly TableIndex[] | undefined>
+}
+
+/** What the service is set up with. */
+export interface CatalogSettings {
+  /** Names of those that matter to migrations. */
+  readonly names: readonly string[]
+  /** Undefined where it is not set. */
+  value(name: string, signal: AbortSignal): Promise<string | undefined>
 }
 
 /** Tells which objects have changed. It may tell of more than have, and of one more than once; whoever hears looks at them. */
@@ -105,6 +159,10 @@ export interface CatalogChange {
   readonly table?: string
   /** Names of the partitions; absent for the table itself, with all of its partitions where it was made, renamed or dropped. */
   readonly partitions?: readonly string[]
+  /** What the table was called before, where it has got another name. */
+  readonly renamedFrom?: TableName
+  /** Whether it is told to be gone: dropped, or called something else. It may be there again. */
+  readonly isGone?: true
   /** Whether functions of the database have changed. */
   readonly functions?: true
   /** When that happened, in milliseconds since 1970. */
@@ -132,6 +190,12 @@ export interface CatalogWriter {
   createTable(table: Table, signal: AbortSignal): Promise<void>
   /** All but its partitions, which stay. */
   alterTable(table: Table, signal: AbortSignal): Promise<void>
+  /**
+   * Gives a table or view another name, in another database where that is so, and all else but its partitions, which stay.
+   * Absent where it knows no renames. Where there is one of that name already it throws `changed`, and `unsupported` for one
+   * whose files would be moved.
+   */
+  renameTable?(before: TableName, table: Table, signal: AbortSignal): Promise<void>
   /** With its partitions. */
   dropTable(table: TableName, signal: AbortSignal): Promise<void>
 
@@ -154,6 +218,29 @@ export interface CatalogWriter {
   }
   readonly statistics?: {
     put(table: TableName, statistics: TableStatistics, signal: AbortSignal): Promise<void>
+    /** What of them it can hold; absent where that is all. */
+    held?(statistics: TableStatistics): TableStatistics
+    /** @param statistics of partitions that are there, by their names: of up to `partitionsAtOnce` */
+    putPartitions?(
+      table: TableName,
+      statistics: ReadonlyMap<string, TableStatistics>,
+      signal: AbortSignal,
+    ): Promise<void>
+  }
+
+  readonly privileges?: {
+    /** @param privileges that are not there yet */
+    grant(object: PrivilegesOf, privileges: readonly Privilege[], signal: AbortSignal): Promise<void>
+    /** What of one it can hold; absent where that is all. */
+    readonly held?: (privilege: Privilege) => Privilege
+    /** @param privileges that are there */
+    revoke(object: PrivilegesOf, privileges: readonly Privilege[], signal: AbortSignal): Promise<void>
+    /** Absent where it takes what is granted to any role, whether there is one or not. */
+    readonly roles?: {
+      create(role: string, signal: AbortSignal): Promise<void>
+      /** @param member who does not have it yet */
+      add(role: string, member: Principal, signal: AbortSignal): Promise<void>
+    }
   }
 
   /**
@@ -167,6 +254,10 @@ export interface TableName {
   readonly database: string
   readonly name: string
 }
+
+/** Whether no other object of the catalog would fare better. */
+export const isOfAll = ({ failure }: StoreError): boolean =>
+  failure === 'unreachable' || failure === 'refused' || failure === 'throttled'
 
 /** Partitions that are asked for at once: each has some kB, and a batch stays in memory. */
 export const partitionsAtOnce = 1_000

@@ -1,6 +1,7 @@
 import type { Static, TSchema } from 'typebox'
 import { faultsOf, matches } from '../../../../subjects/kit/validate.ts'
 import { type Driver, StoreError, type StorePath } from '../../../drivers/contract/driver.ts'
+import type { FailureClass } from '../../../drivers/contract/store-error.ts'
 import { parseJson } from '../../../drivers/http/json.ts'
 import { joinPath, parentOf, textFromPath } from '../../../drivers/paths/path-text.ts'
 
@@ -47,7 +48,10 @@ export class Documents {
     return (await this.#driver.stat(joinPath(this.#root, path)))?.type === 'file'
   }
 
-  /** Undefined where there is none. Throws `unsupported` that names the field for one that does not fit the schema. */
+  /**
+   * Undefined where there is none. Throws `unsupported` that names the field for one that does not fit the schema, and `io` for
+   * one that is no JSON: whoever writes it may be half through.
+   */
   async read<S extends TSchema>(
     path: StorePath,
     schema: S,
@@ -59,7 +63,7 @@ export class Documents {
     try {
       value = parseJson(bytes)
     } catch (error) {
-      throw this.refused(path, `it is no JSON: ${(error as Error).message}`)
+      throw this.#failed('io', path, `it is not valid JSON: ${(error as Error).message}`)
     }
     // One may have thousands of partitions, of which each is looked at.
     if (matches(schema, value, true)) return value
@@ -69,7 +73,11 @@ export class Documents {
 
   /** The failure of a document that is not as it must be. */
   refused(path: StorePath, problem: string): StoreError {
-    return new StoreError('unsupported', `${this.nameOf(path)}: ${problem}`)
+    return this.#failed('unsupported', path, problem)
+  }
+
+  #failed(failure: FailureClass, path: StorePath, problem: string): StoreError {
+    return new StoreError(failure, `${this.nameOf(path)}: ${problem}`)
   }
 
   async #bytesOf(path: StorePath, signal: AbortSignal): Promise<Buffer | undefined> {
@@ -157,8 +165,8 @@ export class Documents {
   }
 
   #tooLarge(path: StorePath, bytes: number): StoreError {
-    const problem = `a document has ${bytes} bytes, and may have ${maxDocumentBytes}`
-    return new StoreError('too-large', `${this.nameOf(path)}: ${problem}`)
+    const problem = `the document has ${bytes} bytes; the limit is ${maxDocumentBytes}`
+    return this.#failed('too-large', path, problem)
   }
 }
 

@@ -6,6 +6,7 @@ import type {
   Constraints,
   Database,
   Partition,
+  Privilege,
   Table,
   TableStatistics,
   TableSummary,
@@ -13,7 +14,8 @@ import type {
 import type { StoreBounds } from '../../../drivers/contract/bounds.ts'
 import { type Driver, openDriver, StoreError, type StorePath } from '../../../drivers/index.ts'
 import { pathFromText } from '../../../drivers/paths/path-text.ts'
-import type { Catalog, TableName } from '../contract/catalog.ts'
+import type { Catalog, OnUnreadable, PrivilegesOf, TableName } from '../contract/catalog.ts'
+import { unlessOfAll } from '../unless-of-all.ts'
 import { byCodePoints } from '../order.ts'
 import { Documents } from './documents.ts'
 import { ObjectDocuments, type TableDocument } from './objects.ts'
@@ -30,6 +32,9 @@ export async function openDocuments(
   const driver = await openDriver(spec, 'target', bounds)
   return new DocumentCatalog(driver, root, `the documents in ${rootFolder} of ${fileSystemId}`)
 }
+
+/** Type of a table whose document cannot be read; the comment on it says why. */
+const unreadable = 'UNREADABLE'
 
 /** A catalog of documents, one for each object, in a folder of a store. */
 export class DocumentCatalog implements Catalog {
@@ -57,7 +62,7 @@ export class DocumentCatalog implements Catalog {
     if (this.#root.length === 0) return
     const entry = await this.#driver.stat(this.#root)
     if (entry !== undefined && entry.type !== 'folder')
-      throw new StoreError('unsupported', `${this.place}: rootFolder must be a folder, and is something else`)
+      throw new StoreError('unsupported', `${this.place}: rootFolder is not a folder`)
   }
 
   async version(): Promise<undefined> {
@@ -72,19 +77,26 @@ export class DocumentCatalog implements Catalog {
     return found.toSorted(byCodePoints)
   }
 
-  database(name: string, signal: AbortSignal): Promise<Database | undefined> {
-    return this.#objects.database(name, signal)
+  async database(name: string, signal: AbortSignal): Promise<Database | undefined> {
+    const document = await this.#objects.database(name, signal)
+    if (document === undefined) return undefined
+    const { privileges: _, ...database } = document
+    return database
   }
 
   async tables(database: string, signal: AbortSignal): Promise<readonly TableSummary[]> {
     await this.#requireDatabase(database, signal)
     const found: TableSummary[] = []
     await this.#each(await this.#objects.tableNames(database, signal), async (name) => {
-      const table = await this.#objects.table({ database, name }, signal)
-      // Gone since its name was told.
-      if (table === undefined) return
-      const { comment } = table.parameters
-      found.push({ name, type: table.type, ...(comment !== undefined && { comment }) })
+      try {
+        const table = await this.#objects.table({ database, name }, signal)
+        // Gone since its name was told.
+        if (table === undefined) return
+        const { comment } = table.parameters
+        found.push({ name, type: table.type, ...(comment !== undefined && { comment }) })
+      } catch (error) {
+        found.push({ name, type: unreadable, comment: unlessOfAll(error).message })
+      }
     })
     return found.toSorted((one, other) => byCodePoints(one.name, other.name))
   }
@@ -92,7 +104,7 @@ export class DocumentCatalog implements Catalog {
   async table(database: string, name: string, signal: AbortSignal): Promise<Table | undefined> {
     const document = await this.#document({ database, name }, signal)
     if (document === undefined) return undefined
-    const { constraints: _, statistics: __, ...table } = document
+    const { constraints: _, statistics: __, privileges: ___, ...table } = document
     return table
   }
 
@@ -111,12 +123,21 @@ export class DocumentCatalog implements Catalog {
   }
 
   readonly functions = {
-    list: async (database: string, signal: AbortSignal): Promise<readonly CatalogFunction[]> => {
+    list: async (
+      database: string,
+      signal: AbortSignal,
+      onUnreadable?: OnUnreadable,
+    ): Promise<readonly CatalogFunction[]> => {
       await this.#requireDatabase(database, signal)
       const found: CatalogFunction[] = []
       await this.#each(await this.#objects.functionNames(database, signal), async (name) => {
-        const made = await this.#objects.function(database, name, signal)
-        if (made !== undefined) found.push(made)
+        try {
+          const made = await this.#objects.function(database, name, signal)
+          if (made !== undefined) found.push(made)
+        } catch (error) {
+          if (onUnreadable === undefined) throw error
+          onUnreadable(name, unlessOfAll(error))
+        }
       })
       return found.toSorted((one, other) => byCodePoints(one.name, other.name))
     },
@@ -130,6 +151,16 @@ export class DocumentCatalog implements Catalog {
   readonly statistics = {
     ofTable: async (table: TableName, signal: AbortSignal): Promise<TableStatistics | undefined> =>
       (await this.#existing(table, signal)).statistics,
+  }
+
+  readonly privileges = {
+    of: async (object: PrivilegesOf, signal: AbortSignal): Promise<readonly Privilege[]> => {
+      const { database, name } = object
+      if (name !== undefined) return (await this.#existing({ database, name }, signal)).privileges ?? []
+      const document = await this.#objects.database(database, signal)
+      if (document !== undefined) return document.privileges ?? []
+      throw new StoreError('gone', `there is no database ${database} in ${this.place}`)
+    },
   }
 
   close(): void {

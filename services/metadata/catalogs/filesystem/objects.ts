@@ -4,6 +4,7 @@ import {
   CatalogFunction,
   Constraints,
   Database,
+  Privileges,
   Table,
   TableStatistics,
 } from '../../../../subjects/metadata/objects.ts'
@@ -13,11 +14,16 @@ import { decodeName, documentFile, documentName, encodeName, pathOf } from './do
 import type { Documents } from './documents.ts'
 import { PartitionFiles } from './partition-files.ts'
 
+/** A database, with who may do what with it. */
+const DatabaseDocument = strict({ ...Database.properties, privileges: Type.Optional(Privileges) })
+export type DatabaseDocument = Type.Static<typeof DatabaseDocument>
+
 /** A table, with what is known of it beyond. */
 const TableDocument = strict({
   ...Table.properties,
   constraints: Type.Optional(Constraints),
   statistics: Type.Optional(TableStatistics),
+  privileges: Type.Optional(Privileges),
 })
 export type TableDocument = Type.Static<typeof TableDocument>
 
@@ -43,13 +49,13 @@ export class ObjectDocuments {
     return this.#documents.isThere(databasePath(name), signal)
   }
 
-  async database(name: string, signal: AbortSignal): Promise<Database | undefined> {
+  async database(name: string, signal: AbortSignal): Promise<DatabaseDocument | undefined> {
     const path = databasePath(name)
-    const database = await this.#documents.read(path, Database, signal)
+    const database = await this.#documents.read(path, DatabaseDocument, signal)
     return this.#named(path, { name }, database)
   }
 
-  putDatabase(database: Database, signal: AbortSignal): Promise<void> {
+  putDatabase(database: DatabaseDocument, signal: AbortSignal): Promise<void> {
     return this.#documents.write(databasePath(database.name), database, signal)
   }
 
@@ -110,7 +116,7 @@ export class ObjectDocuments {
       if (document !== undefined && document[field as keyof T] !== name)
         throw this.#documents.refused(
           path,
-          `${field} must be ${String(name)}, as the path of the document says`,
+          `${field} must be ${String(name)}, as in the path of the document`,
         )
     return document
   }

@@ -134,7 +134,7 @@ export class PartitionFiles {
       files = now
     }
     const where = this.#documents.nameOf(pathOf(...this.#folder))
-    throw new StoreError('changed', `${where} is written to all the time; ask again later`)
+    throw new StoreError('changed', `${where} changes continuously; try again later`)
   }
 
   /** The partitions of a file, but those that belong to the next; none where it is gone. */
@@ -146,12 +146,9 @@ export class PartitionFiles {
     for (const [name, partition] of Object.entries(document)) {
       const values = valuesIn(name)
       if (nameless(partition.values) !== nameless(values))
-        throw this.#documents.refused(
-          path,
-          `${name}.values must be those of its name, ${JSON.stringify(values)}`,
-        )
+        throw this.#documents.refused(path, `${name}.values must match its name, ${JSON.stringify(values)}`)
       if (byCodePoints(name, from) < 0)
-        throw this.#documents.refused(path, `${name} must be in a file before this one`)
+        throw this.#documents.refused(path, `${name} must be in an earlier file`)
       if (until === undefined || byCodePoints(name, until) < 0) entries.set(name, partition)
     }
     return entries

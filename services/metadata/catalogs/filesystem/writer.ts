@@ -1,16 +1,20 @@
+import { isDeepStrictEqual } from 'node:util'
+import type { CatalogRules } from '../contract/kind.ts'
 import type {
   CatalogFunction,
   Constraints,
   Database,
   Partition,
+  Privilege,
   Table,
   TableStatistics,
 } from '../../../../subjects/metadata/objects.ts'
 import { StoreError } from '../../../drivers/contract/driver.ts'
-import type { CatalogWriter, TableName } from '../contract/catalog.ts'
+import type { CatalogWriter, PrivilegesOf, TableName } from '../contract/catalog.ts'
 import { byCodePoints } from '../order.ts'
 import { partitionName } from '../partition-names.ts'
-import type { ObjectDocuments, TableDocument } from './objects.ts'
+import { textOf } from './documents.ts'
+import type { DatabaseDocument, ObjectDocuments, TableDocument } from './objects.ts'
 import type { Change } from './partition-files.ts'
 
 export const noConstraints: Constraints = {
@@ -21,22 +25,19 @@ export const noConstraints: Constraints = {
   checks: [],
 }
 
+/** Documents hold everything, and nothing of their own. */
+export const documentRules: CatalogRules = { refuses: () => undefined, isOwnParameter: () => false }
+
 /** Writes the documents of a catalog, each as a whole. Of two who write at once one may undo what the other has done. */
 export class DocumentWriter implements CatalogWriter {
+  readonly refuses = documentRules.refuses
+  readonly isOwnParameter = documentRules.isOwnParameter
   readonly #objects: ObjectDocuments
   readonly #place: string
 
   constructor(objects: ObjectDocuments, place: string) {
     this.#objects = objects
     this.#place = place
-  }
-
-  refuses(): undefined {
-    return undefined
-  }
-
-  isOwnParameter(): boolean {
-    return false
   }
 
   async createDatabase(database: Database, signal: AbortSignal): Promise<void> {
@@ -46,14 +47,14 @@ export class DocumentWriter implements CatalogWriter {
   }
 
   async alterDatabase(database: Database, signal: AbortSignal): Promise<void> {
-    await this.#requireDatabase(database.name, signal)
-    await this.#objects.putDatabase(database, signal)
+    const { privileges } = await this.#databaseOf(database.name, signal)
+    await this.#objects.putDatabase({ ...database, ...(privileges && { privileges }) }, signal)
   }
 
   async dropDatabase(name: string, signal: AbortSignal): Promise<void> {
     await this.#requireDatabase(name, signal)
     const [table] = await this.#objects.tableNames(name, signal)
-    if (table !== undefined) throw this.#changed(`the database ${name} has the table ${table} in it`)
+    if (table !== undefined) throw this.#changed(`the database ${name} contains the table ${table}`)
     // Before the database, which would have them again when it is made anew.
     for (const its of await this.#objects.functionNames(name, signal))
       await this.#objects.removeFunction(name, its, signal)
@@ -70,8 +71,8 @@ export class DocumentWriter implements CatalogWriter {
   }
 
   async alterTable(table: Table, signal: AbortSignal): Promise<void> {
-    const { constraints, statistics } = await this.#tableOf(table, signal)
-    await this.#objects.putTable(documentOf(table, constraints, statistics), signal)
+    const { constraints, statistics, privileges } = await this.#tableOf(table, signal)
+    await this.#objects.putTable(documentOf({ ...table, constraints, statistics, privileges }), signal)
   }
 
   async dropTable(table: TableName, signal: AbortSignal): Promise<void> {
@@ -120,27 +121,57 @@ export class DocumentWriter implements CatalogWriter {
 
   readonly constraints = {
     add: async (table: TableName, added: Constraints, signal: AbortSignal): Promise<void> => {
-      const { constraints = noConstraints, statistics, ...its } = await this.#tableOf(table, signal)
+      const { constraints = noConstraints, ...its } = await this.#tableOf(table, signal)
       const known = namesOf(constraints)
       const twice = [...namesOf(added)].find((name) => known.has(name))
       if (twice !== undefined) throw this.#isThere(`constraint ${twice} of ${table.database}.${table.name}`)
       if (added.primaryKey !== undefined && constraints.primaryKey !== undefined)
         throw this.#isThere(`primary key of ${table.database}.${table.name}`)
-      await this.#objects.putTable(documentOf(its, joined(constraints, added), statistics), signal)
+      const both = joined(constraints, added)
+      await this.#objects.putTable(documentOf({ ...its, constraints: both }), signal)
     },
     drop: async (table: TableName, name: string, signal: AbortSignal): Promise<void> => {
-      const { constraints = noConstraints, statistics, ...its } = await this.#tableOf(table, signal)
+      const { constraints = noConstraints, ...its } = await this.#tableOf(table, signal)
       if (!namesOf(constraints).has(name))
         throw this.#isGone(`constraint ${name} of ${table.database}.${table.name}`)
-      await this.#objects.putTable(documentOf(its, without(constraints, name), statistics), signal)
+      const rest = without(constraints, name)
+      await this.#objects.putTable(documentOf({ ...its, constraints: rest }), signal)
     },
   }
 
   readonly statistics = {
     put: async (table: TableName, statistics: TableStatistics, signal: AbortSignal): Promise<void> => {
-      const { constraints, statistics: _, ...its } = await this.#tableOf(table, signal)
-      await this.#objects.putTable(documentOf(its, constraints, statistics), signal)
+      await this.#objects.putTable(
+        documentOf({ ...(await this.#tableOf(table, signal)), statistics }),
+        signal,
+      )
     },
+  }
+
+  readonly privileges = {
+    grant: (object: PrivilegesOf, granted: readonly Privilege[], signal: AbortSignal): Promise<void> =>
+      this.#changePrivileges(object, (now) => [...now, ...granted], signal),
+    revoke: (object: PrivilegesOf, revoked: readonly Privilege[], signal: AbortSignal): Promise<void> =>
+      this.#changePrivileges(
+        object,
+        (now) => now.filter((one) => !revoked.some((other) => isDeepStrictEqual(one, other))),
+        signal,
+      ),
+  }
+
+  async #changePrivileges(
+    { database, name }: PrivilegesOf,
+    change: (now: readonly Privilege[]) => readonly Privilege[],
+    signal: AbortSignal,
+  ): Promise<void> {
+    if (name === undefined) {
+      const { privileges = [], ...its } = await this.#databaseOf(database, signal)
+      await this.#objects.putDatabase({ ...its, ...privilegesIn(change(privileges)) }, signal)
+    } else {
+      const document = await this.#tableOf({ database, name }, signal)
+      const privileges = [...change(document.privileges ?? [])]
+      await this.#objects.putTable(documentOf({ ...document, privileges }), signal)
+    }
   }
 
   async #putPartitions(
@@ -164,6 +195,12 @@ export class DocumentWriter implements CatalogWriter {
     if (!(await this.#objects.hasDatabase(name, signal))) throw this.#isGone(`database ${name}`)
   }
 
+  async #databaseOf(name: string, signal: AbortSignal): Promise<DatabaseDocument> {
+    const found = await this.#objects.database(name, signal)
+    if (found === undefined) throw this.#isGone(`database ${name}`)
+    return found
+  }
+
   async #requireFunction(database: string, name: string, signal: AbortSignal): Promise<void> {
     if ((await this.#objects.function(database, name, signal)) === undefined)
       throw this.#isGone(`function ${database}.${name}`)
@@ -178,7 +215,7 @@ export class DocumentWriter implements CatalogWriter {
   }
 
   #isThere(what: string): StoreError {
-    return this.#changed(`there is a ${what} already`)
+    return this.#changed(`${what} already exists`)
   }
 
   #isGone(what: string): StoreError {
@@ -190,12 +227,13 @@ export class DocumentWriter implements CatalogWriter {
   }
 }
 
+/** A table, with what is known of it beyond as it came. */
+type TableParts = Omit<TableDocument, 'constraints' | 'statistics' | 'privileges'> & {
+  readonly [P in 'constraints' | 'statistics' | 'privileges']?: TableDocument[P] | undefined
+}
+
 /** The document of a table; lists whose order says nothing are in that of their names. */
-function documentOf(
-  table: Table,
-  constraints: Constraints | undefined,
-  statistics: TableStatistics | undefined,
-): TableDocument {
+function documentOf({ constraints, statistics, privileges = [], ...table }: TableParts): TableDocument {
   return {
     ...table,
     ...(constraints !== undefined && namesOf(constraints).size > 0 && { constraints }),
@@ -204,8 +242,14 @@ function documentOf(
         columns: statistics.columns.toSorted((one, other) => byCodePoints(one.column, other.column)),
       },
     }),
+    ...privilegesIn(privileges),
   }
 }
+
+const privilegesIn = (privileges: readonly Privilege[]): Pick<TableDocument, 'privileges'> =>
+  privileges.length === 0
+    ? {}
+    : { privileges: privileges.toSorted((one, other) => byCodePoints(textOf(one), textOf(other))) }
 
 const lists = ['foreignKeys', 'unique', 'notNull', 'defaults', 'checks'] as const
 

@@ -6,6 +6,7 @@ export type Shape =
   | 'number'
   | 'flag'
   | 'time'
+  | 'bytes'
   | typeof textsByName
   | readonly [Shape]
   | { readonly [field: string]: Shape }
@@ -35,6 +36,7 @@ const isOf = {
   text: (value: unknown) => typeof value === 'string',
   number: (value: unknown) => Number.isFinite(value),
   flag: (value: unknown) => typeof value === 'boolean',
+  bytes: (value: unknown) => value instanceof Uint8Array,
   time: (value: unknown) => value instanceof Date && !Number.isNaN(value.getTime()),
 } as const
 
@@ -94,6 +96,28 @@ const owned = {
   ResourceUris: [{ ResourceType: 'text', Uri: 'text' }],
 } as const
 
+const counts = { NumberOfNulls: 'number', NumberOfDistinctValues: 'number' } as const
+const lengths = { MaximumLength: 'number', AverageLength: 'number' } as const
+const ordered = <const S extends Shape>(value: S) => ({ MinimumValue: value, MaximumValue: value, ...counts })
+const columnStatistics = {
+  ColumnName: 'text',
+  ColumnType: 'text',
+  StatisticsData: {
+    BooleanColumnStatisticsData: {
+      NumberOfTrues: 'number',
+      NumberOfFalses: 'number',
+      NumberOfNulls: 'number',
+    },
+    LongColumnStatisticsData: ordered('number'),
+    DoubleColumnStatisticsData: ordered('number'),
+    StringColumnStatisticsData: { ...lengths, ...counts },
+    BinaryColumnStatisticsData: { ...lengths, NumberOfNulls: 'number' },
+    DecimalColumnStatisticsData: ordered({ UnscaledValue: 'bytes', Scale: 'number' }),
+    DateColumnStatisticsData: ordered('time'),
+  },
+} as const
+const columnErrors = [{ Error: { ErrorCode: 'text', ErrorMessage: 'text' } }] as const
+
 /** By what is asked for. */
 export const shapes = {
   database: { Database: database },
@@ -104,6 +128,8 @@ export const shapes = {
   partitionValues: { Partitions: [{ Values: texts }], NextToken: 'text' },
   partitions: { Partitions: [partition], UnprocessedKeys: [{ Values: texts }] },
   functions: { UserDefinedFunctions: [owned], NextToken: 'text' },
+  columnStatistics: { ColumnStatisticsList: [columnStatistics], Errors: columnErrors },
+  columnErrors: { Errors: columnErrors },
   /** Of what is done to several. */
   errors: { Errors: [{ ErrorDetail: { ErrorCode: 'text', ErrorMessage: 'text' } }] },
   nothing: {},

@@ -4,37 +4,39 @@ import { UnreadableAnswer } from './answers.ts'
 import { failuresWith } from '../../../drivers/http/failures.ts'
 
 /** By the names of Glue's exceptions, and of those that all of Amazon's services have. */
-const failureOfName: Readonly<Record<string, FailureClass>> = {
-  AccessDeniedException: 'permission',
-  AlreadyExistsException: 'changed',
-  ConcurrentModificationException: 'changed',
-  ConcurrentRunsExceededException: 'throttled',
-  ConditionCheckFailureException: 'changed',
-  EntityNotFoundException: 'gone',
-  FederatedResourceAlreadyExistsException: 'changed',
-  FederationSourceException: 'io',
-  FederationSourceRetryableException: 'throttled',
-  GlueEncryptionException: 'permission',
-  IncompleteSignature: 'refused',
-  InvalidClientTokenId: 'refused',
-  InvalidInputException: 'unsupported',
-  MissingAuthenticationToken: 'refused',
-  OperationTimeoutException: 'unreachable',
-  ResourceNotReadyException: 'throttled',
-  ResourceNumberLimitExceededException: 'full',
-  ServiceUnavailable: 'throttled',
-  ThrottledException: 'throttled',
-  ThrottlingException: 'throttled',
-  UnknownOperationException: 'unsupported',
-  ValidationException: 'unsupported',
-}
+const failureOfName = new Map<string, FailureClass>(
+  Object.entries({
+    AccessDeniedException: 'permission',
+    AlreadyExistsException: 'changed',
+    ConcurrentModificationException: 'changed',
+    ConcurrentRunsExceededException: 'throttled',
+    ConditionCheckFailureException: 'changed',
+    EntityNotFoundException: 'gone',
+    FederatedResourceAlreadyExistsException: 'changed',
+    FederationSourceException: 'io',
+    FederationSourceRetryableException: 'throttled',
+    GlueEncryptionException: 'permission',
+    IncompleteSignature: 'refused',
+    InvalidClientTokenId: 'refused',
+    InvalidInputException: 'unsupported',
+    MissingAuthenticationToken: 'refused',
+    OperationTimeoutException: 'unreachable',
+    ResourceNotReadyException: 'throttled',
+    ResourceNumberLimitExceededException: 'full',
+    ServiceUnavailable: 'throttled',
+    ThrottledException: 'throttled',
+    ThrottlingException: 'throttled',
+    UnknownOperationException: 'unsupported',
+    ValidationException: 'unsupported',
+  } as const),
+)
 
 const { failed, networkError, noEndpoint } = failuresWith({
-  permission: 'allow it to the key by a policy of IAM, and by Lake Formation where that governs the catalog',
+  permission: 'allow it for the key in an IAM policy, and in Lake Formation if that governs the catalog',
   refused: "check accessKey, secretKey, sessionToken, awsRegion and this machine's clock",
   unreachable: 'check glueEndpoint, awsRegion, network and the state of the service',
-  throttled: 'try later, or lower glueMaxConnections',
-  full: 'delete what is not needed, or have the quota of the account raised',
+  throttled: 'try again later, or lower glueMaxConnections',
+  full: 'delete unused objects, or request a higher quota for the account',
 })
 export { failed }
 
@@ -46,7 +48,7 @@ export class ForeignAnswer extends Error {
   readonly $retryable?: { readonly throttling: boolean }
 
   constructor(status: number) {
-    super(`${status} without anything that Glue answers`)
+    super(`${status} with a reply that is not from Glue`)
     if (status >= 500 || status === 429) this.$retryable = { throttling: status === 429 || status === 503 }
   }
 }
@@ -59,7 +61,7 @@ interface ServiceException extends Error {
 
 /** The class of an error that Glue has named. */
 export function failureOfCode(name: string | undefined, status = 400): FailureClass {
-  const known = name === undefined ? undefined : failureOfName[name]
+  const known = name === undefined ? undefined : failureOfName.get(name)
   if (known !== undefined) return known
   // Whatever else is said about credentials or signatures.
   if (/Token|Signature|Credential|UnrecognizedClient/.test(name ?? '')) return 'refused'
@@ -95,7 +97,7 @@ export function failureOf(error: unknown, { what, host, isProbe }: FailedAt): St
       : error instanceof ForeignAnswer
         ? failed('unreachable', what, message, { cause: error })
         : error instanceof SyntaxError || error instanceof UnreadableAnswer
-          ? failed('unreachable', what, 'the answer cannot be read', { cause: error })
+          ? failed('unreachable', what, 'the reply cannot be read', { cause: error })
           : networkError(what, error as NodeJS.ErrnoException)
   return isProbe ? noEndpoint(what, host, 'Glue', found) : found
 }

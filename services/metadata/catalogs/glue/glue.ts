@@ -22,6 +22,7 @@ import { glueEndpoint } from './endpoint.ts'
 import { failed } from './errors.ts'
 import { folded } from './inputs.ts'
 import { databaseOf, functionOf, partitionOf, summaryOf, tableOf } from './objects.ts'
+import { GlueStatistics } from './statistics.ts'
 import { GlueWriter } from './writer.ts'
 
 /** What Glue tells in one answer, at most. */
@@ -42,6 +43,7 @@ interface Page {
 export class GlueCatalog implements Catalog {
   readonly place: string
   readonly functions: Functions
+  readonly statistics: GlueStatistics
   readonly writer: CatalogWriter
   readonly #address: StoreAddress | undefined
   readonly #permission: HostPermission | undefined
@@ -61,17 +63,27 @@ export class GlueCatalog implements Catalog {
       isCloud: endpoint.isOfAmazon,
       field: 'glueEndpoint',
     }
-    const without = 'or give a credentialsProvider, such as DefaultAWSCredentialsProviderChain'
+    const without = 'or set credentialsProvider, such as DefaultAWSCredentialsProviderChain'
     const { source, permission } = credentialsOf(options, [recipient], endpoint.region, bounds, without)
     if (source === undefined)
-      throw notAccepted('credentialsProvider', 'must give credentials: Glue takes no requests without')
+      throw notAccepted(
+        'credentialsProvider',
+        'must provide credentials: Glue does not accept anonymous requests',
+      )
     this.#permission = permission
     const { glueCatalogId } = options
     this.#of = glueCatalogId === undefined ? {} : { CatalogId: glueCatalogId }
     this.place = `AWS Glue at ${endpoint.host}${glueCatalogId === undefined ? '' : ` (catalog ${glueCatalogId})`}`
     this.#client = new GlueClient(endpoint, source, options, this.#address)
     this.functions = { list: (database, signal) => this.#functions(database, signal) }
-    this.writer = new GlueWriter(this.#client, this.place, this.#of)
+    const columnsOf = async ({ database, name }: TableName, signal: AbortSignal) => {
+      const table = await this.table(database, name, signal)
+      if (table === undefined)
+        throw new StoreError('gone', `${database}.${name} of ${this.place}: there is no such table`)
+      return table.columns.map((column) => column.name)
+    }
+    this.statistics = new GlueStatistics(this.#client, this.place, this.#of, columnsOf)
+    this.writer = new GlueWriter(this.#client, this.place, this.#of, this.statistics)
   }
 
   requirePlace(): void {
@@ -80,7 +92,7 @@ export class GlueCatalog implements Catalog {
   }
 
   async probe(signal: AbortSignal): Promise<void> {
-    const asked = { what: this.#what('access to it'), shape: 'databases', signal, isProbe: true } as const
+    const asked = { what: this.#what('databases'), shape: 'databases', signal, isProbe: true } as const
     await this.#client.ask(asked, (glue, options) =>
       glue.getDatabases({ ...this.#of, MaxResults: 1 }, options),
     )
@@ -181,7 +193,11 @@ export class GlueCatalog implements Catalog {
     let left = names.map((name) => ({ Values: valuesIn(name) }))
     for (let tries = 0; left.length > 0; tries++) {
       if (tries > triesForLeftOut)
-        throw failed('throttled', what(), `${left.length} of ${names.length} were left out again and again`)
+        throw failed(
+          'throttled',
+          what(),
+          `${left.length} of ${names.length} were not returned after several attempts`,
+        )
       const { Partitions = [], UnprocessedKeys = [] } = await this.#client.ask(
         { what, shape: 'partitions', signal },
         (glue, options) =>

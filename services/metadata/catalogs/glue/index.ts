@@ -7,6 +7,7 @@ export const glue: KindOfCatalog<'glue'> = {
     awsRegion: 'us-east-1',
     ...Object.fromEntries(Object.entries(glueLimits).map(([name, { usual }]) => [name, String(usual)])),
   },
+  rules: async () => (await import('./writer.ts')).glueRules,
   open: async (options, bounds) => {
     const { GlueCatalog } = await import('./glue.ts')
     const catalog = new GlueCatalog(options, bounds)

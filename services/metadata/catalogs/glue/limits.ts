@@ -21,10 +21,10 @@ const types = ['MANAGED_TABLE', 'EXTERNAL_TABLE', 'VIRTUAL_VIEW']
 
 /** Why Glue can never hold a table; undefined where it can. */
 export function refusalOf(table: Table): string | undefined {
-  if (table.type === 'MATERIALIZED_VIEW') return 'Glue has no materialized views of Hive'
-  if (!types.includes(table.type)) return `Glue has no tables of the type ${table.type}`
+  if (table.type === 'MATERIALIZED_VIEW') return 'Glue does not support materialized views of Hive'
+  if (!types.includes(table.type)) return `Glue does not support tables of type ${table.type}`
   if (table.parameters['transactional']?.toLowerCase() === 'true')
-    return 'Glue keeps no account of transactions, which ACID tables need: make it a table without transactions first'
+    return 'Glue does not support ACID tables, because it has no transactions: convert it to a table without transactions first'
   const { location = '', inputFormat = '', outputFormat = '', serde } = table.storage
   return (
     tooLong('its name', table.name, maxBytes.name) ??
@@ -58,11 +58,9 @@ function refusalOfColumns({ columns, partitionKeys }: Table): string | undefined
 }
 
 const tooLong = (what: string, text: string, limit: number): string | undefined =>
-  Buffer.byteLength(text) > limit
-    ? `${what} has more than ${limit} bytes, the most that Glue takes`
-    : undefined
+  Buffer.byteLength(text) > limit ? `${what} has more than ${limit} bytes, the limit of Glue` : undefined
 
 const badText = (what: string, text: string, limit: number): string | undefined =>
   control.test(text)
-    ? `${what} has line breaks or control characters, which Glue does not take`
+    ? `${what} has line breaks or control characters, which Glue does not accept`
     : tooLong(what, text, limit)

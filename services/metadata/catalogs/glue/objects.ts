@@ -72,7 +72,11 @@ export function partitionOf(partition: Sparse<sdk.Partition>): Partition {
   }
 }
 
-const resourceTypes = { JAR: 'jar', FILE: 'file', ARCHIVE: 'archive' } as const
+const resourceTypes = new Map<string, 'jar' | 'file' | 'archive'>([
+  ['JAR', 'jar'],
+  ['FILE', 'file'],
+  ['ARCHIVE', 'archive'],
+])
 
 export function functionOf(database: string, made: Sparse<sdk.UserDefinedFunction>): CatalogFunction {
   return {
@@ -81,7 +85,7 @@ export function functionOf(database: string, made: Sparse<sdk.UserDefinedFunctio
     className: made.ClassName ?? '',
     ...ownerOf(made.OwnerName, made.OwnerType),
     resources: (made.ResourceUris ?? []).map(({ ResourceType = 'JAR', Uri = '' }) => ({
-      type: resourceTypes[ResourceType] ?? 'file',
+      type: resourceTypes.get(ResourceType) ?? 'file',
       uri: Uri,
     })),
     ...createdAt(made.CreateTime),

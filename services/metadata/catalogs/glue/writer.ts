@@ -1,3 +1,4 @@
+import type { CatalogRules } from '../contract/kind.ts'
 import type { Glue } from '@aws-sdk/client-glue'
 import type { Database, Partition, Table } from '../../../../subjects/metadata/objects.ts'
 import { StoreError } from '../../../drivers/contract/store-error.ts'
@@ -8,6 +9,7 @@ import type { Asked, CallOptions, GlueClient } from './client.ts'
 import { failed, failureOfCode } from './errors.ts'
 import { databaseInput, folded, functionInput, partitionInput, tableInput } from './inputs.ts'
 import { refusalOf } from './limits.ts'
+import type { GlueStatistics } from './statistics.ts'
 
 /** Partitions that Glue takes in one call. */
 const atOnce = { create: 100, update: 100, delete: 25 } as const
@@ -32,14 +34,29 @@ interface ItemError {
     { readonly ErrorCode?: string | undefined; readonly ErrorMessage?: string | undefined } | undefined
 }
 
+/** What Glue holds in every region. */
+export const glueRules: CatalogRules = {
+  refuses: refusalOf,
+  isOwnParameter: (name) => ownParameters.has(name),
+}
+
 /** Writes into a Glue Data Catalog. Its files are nobody's business there: what is dropped leaves them. */
 export class GlueWriter implements CatalogWriter {
+  readonly refuses = glueRules.refuses
+  readonly isOwnParameter = glueRules.isOwnParameter
   readonly functions: NonNullable<CatalogWriter['functions']>
+  readonly statistics: GlueStatistics
   readonly #client: GlueClient
   readonly #place: string
   readonly #of: { readonly CatalogId?: string }
 
-  constructor(client: GlueClient, place: string, of: { readonly CatalogId?: string }) {
+  constructor(
+    client: GlueClient,
+    place: string,
+    of: { readonly CatalogId?: string },
+    statistics: GlueStatistics,
+  ) {
+    this.statistics = statistics
     this.#client = client
     this.#place = place
     this.#of = of
@@ -73,14 +90,6 @@ export class GlueWriter implements CatalogWriter {
     }
   }
 
-  refuses(table: Table): string | undefined {
-    return refusalOf(table)
-  }
-
-  isOwnParameter(name: string): boolean {
-    return ownParameters.has(name)
-  }
-
   async createDatabase(database: Database, signal: AbortSignal): Promise<void> {
     await this.#change(`create database ${database.name}`, signal, (glue, options) =>
       glue.createDatabase({ ...this.#of, DatabaseInput: databaseInput(database) }, options),
@@ -105,7 +114,8 @@ export class GlueWriter implements CatalogWriter {
       (glue, options) => glue.getTables({ ...this.#of, DatabaseName: folded(name), MaxResults: 1 }, options),
       'tables',
     )
-    if (tables.length > 0) throw failed('changed', this.#what(what), `it has the table ${tables[0]!.Name}`)
+    if (tables.length > 0)
+      throw failed('changed', this.#what(what), `it contains the table ${tables[0]!.Name}`)
     await this.#change(what, signal, (glue, options) =>
       glue.deleteDatabase({ ...this.#of, Name: folded(name) }, options),
     )
@@ -227,8 +237,7 @@ export class GlueWriter implements CatalogWriter {
     await Promise.all(Array.from({ length: batchesAtOnce }, work))
     const [first] = problems
     if (first === undefined) return
-    const { ErrorCode: code = 'an error without a name', ErrorMessage: message = '' } =
-      first.ErrorDetail ?? {}
+    const { ErrorCode: code = 'an unnamed error', ErrorMessage: message = '' } = first.ErrorDetail ?? {}
     const failure = failureOfCode(code)
     const said = `${problems.length} of ${items.length} failed, the first with ${code}${message === '' ? '' : `: ${message.slice(0, 1_000)}`}`
     throw failed(failure === 'gone' ? 'changed' : failure, this.#what(what), said)

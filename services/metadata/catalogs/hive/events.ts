@@ -19,7 +19,7 @@ export function changesIn(event: Event): CatalogChange[] {
   if (dbName === '') return []
   const at = { database: dbName.toLowerCase(), atMs: eventTime * 1_000 }
   if (eventType.endsWith('_FUNCTION')) return [{ ...at, functions: true }]
-  if (tableName === '') return [at]
+  if (tableName === '') return [eventType === 'DROP_DATABASE' ? { ...at, isGone: true } : at]
   const table = { ...at, table: tableName.toLowerCase() }
   switch (eventType) {
     case 'ALTER_TABLE': {
@@ -27,8 +27,15 @@ export function changesIn(event: Event): CatalogChange[] {
       const before = namesBefore(messageOf(event))
       const isRenamed =
         before !== undefined && (before.database !== table.database || before.table !== table.table)
-      return isRenamed ? [{ ...table, ...before }, table] : [table]
+      if (!isRenamed) return [table]
+      const renamedFrom = { database: before.database, name: before.table }
+      return [
+        { ...table, ...before, isGone: true },
+        { ...table, renamedFrom },
+      ]
     }
+    case 'DROP_TABLE':
+      return [{ ...table, isGone: true }]
     case 'ADD_PARTITION':
     case 'DROP_PARTITION':
     case 'ALTER_PARTITION': {

@@ -1,9 +1,10 @@
 import { StoreError } from '../../../drivers/contract/store-error.ts'
-import { ReplyTooLong, ThriftException, ThriftRefusal } from '../../thrift/connection.ts'
+import { ReplyTooLong, ThriftException, ThriftRefusal } from '../../thrift/failures.ts'
 import type { CatalogChange, CatalogChanges, CatalogFeed } from '../contract/catalog.ts'
 import { changesIn } from './events.ts'
 import { methods } from './idl.ts'
 import { isLacking, type Metastore } from './metastore.ts'
+import type { HiveSettings } from './settings.ts'
 
 /** Lists of the classes that are told of changes. */
 const listenerSettings = ['hive.metastore.transactional.event.listeners', 'hive.metastore.event.listeners']
@@ -15,9 +16,11 @@ const eventsAtOnce = 50
 /** The log of notifications. Its events have numbers without gaps; the oldest are deleted, after a day unless set otherwise. */
 export class HiveFeed implements CatalogFeed {
   readonly #metastore: Metastore
+  readonly #settings: HiveSettings
 
-  constructor(metastore: Metastore) {
+  constructor(metastore: Metastore, settings: HiveSettings) {
     this.#metastore = metastore
+    this.#settings = settings
   }
 
   async position(signal: AbortSignal): Promise<string | undefined> {
@@ -33,7 +36,7 @@ export class HiveFeed implements CatalogFeed {
     const what = this.#metastore.what('changes')
     const gap = (why: string) => new StoreError('gone', `${what()}: ${why}`)
     if (last < begin)
-      throw gap(`the log of notifications ends with ${last}, before ${begin}: it is another one`)
+      throw gap(`the notification log ends with event ${last}, before ${begin}: it was replaced`)
     const changes: CatalogChange[] = []
     let position = begin
     let atOnce = eventsAtOnce
@@ -48,10 +51,10 @@ export class HiveFeed implements CatalogFeed {
         atOnce = Math.ceil(request.maxEvents / 2)
         continue
       }
-      if (events.length === 0) throw gap(`events after ${position} are deleted`)
+      if (events.length === 0) throw gap(`events after ${position} were deleted`)
       for (const event of events) {
         const { eventId = 0n } = event
-        if (eventId !== position + 1n) throw gap(`events ${position + 1n} to ${eventId - 1n} are deleted`)
+        if (eventId !== position + 1n) throw gap(`events ${position + 1n} to ${eventId - 1n} were deleted`)
         changes.push(...changesIn(event))
         position = eventId
       }
@@ -63,11 +66,8 @@ export class HiveFeed implements CatalogFeed {
   /** Classes of its listeners; undefined where it does not say. */
   async #listeners(signal: AbortSignal): Promise<string | undefined> {
     try {
-      const what = this.#metastore.what('its settings')
-      const asked = listenerSettings.map((name) =>
-        this.#metastore.ask(methods.configValue, { name, fallback: '' }, what, signal),
-      )
-      return (await Promise.all(asked)).join('')
+      const values = await Promise.all(listenerSettings.map((name) => this.#settings.value(name, signal)))
+      return values.join('')
     } catch (error) {
       const cause = error instanceof StoreError ? error.cause : undefined
       if (cause instanceof ThriftException || cause instanceof ThriftRefusal) return undefined
@@ -89,7 +89,7 @@ async function told<T>(asked: Promise<T>): Promise<T> {
     if (!(error instanceof StoreError) || !(error.cause instanceof ThriftRefusal) || isLacking(error))
       throw error
     const fix =
-      'its user has to be a proxy user of Hadoop there (hadoop.proxyuser.<user>.hosts), or hive.metastore.event.db.notification.api.auth false'
+      'the user must be a Hadoop proxy user there (hadoop.proxyuser.<user>.hosts), or hive.metastore.event.db.notification.api.auth must be false'
     throw new StoreError('permission', `${error.message}: ${fix}`, { cause: error })
   }
 }

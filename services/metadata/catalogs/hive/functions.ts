@@ -1,9 +1,10 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { CatalogFunction } from '../../../../subjects/metadata/objects.ts'
-import type { CatalogWriter, Functions } from '../contract/catalog.ts'
+import type { CatalogWriter, Functions, OnUnreadable } from '../contract/catalog.ts'
 import { methods } from './idl.ts'
 import { changing, type Metastore, sorted } from './metastore.ts'
 import { unlessGone } from '../unless-gone.ts'
+import { unlessOfAll } from '../unless-of-all.ts'
 import { functionOf, hiveFunctionOf } from './objects.ts'
 
 /** Functions that are asked for at the same time. */
@@ -17,7 +18,11 @@ export class HiveFunctions implements Functions, NonNullable<CatalogWriter['func
     this.#metastore = metastore
   }
 
-  async list(database: string, signal: AbortSignal): Promise<readonly CatalogFunction[]> {
+  async list(
+    database: string,
+    signal: AbortSignal,
+    onUnreadable?: OnUnreadable,
+  ): Promise<readonly CatalogFunction[]> {
     const what = this.#metastore.what(`functions of ${database}`)
     const names = await this.#metastore.ask(methods.functionNames, { database, pattern: '*' }, what, signal)
     // Where there is no such database, there are none, too.
@@ -26,7 +31,13 @@ export class HiveFunctions implements Functions, NonNullable<CatalogWriter['func
     const ordered = sorted(names)
     for (let at = 0; at < ordered.length; at += functionsAtOnce) {
       const batch = ordered.slice(at, at + functionsAtOnce)
-      const asked = batch.map((name) => unlessGone(this.#get(database, name, signal)))
+      const asked = batch.map((name) =>
+        unlessGone(this.#get(database, name, signal)).catch((error: unknown) => {
+          if (onUnreadable === undefined) throw error
+          onUnreadable(name, unlessOfAll(error))
+          return undefined
+        }),
+      )
       for (const one of await Promise.all(asked)) if (one !== undefined) found.push(functionOf(one))
     }
     return found

@@ -227,6 +227,7 @@ const ColumnStatistics = struct({
       isTblLevel: [1, 'bool'],
       dbName: [2, 'string'],
       tableName: [3, 'string'],
+      partName: [4, 'string'],
       catName: [6, 'string'],
     }),
   ],
@@ -300,6 +301,44 @@ export const SQLExpressionConstraint = struct({
   rely_cstr: [9, 'bool'],
 })
 
+/** Of releases before 3. */
+export const Index = struct({
+  indexName: [1, 'string'],
+  indexHandlerClass: [2, 'string'],
+  dbName: [3, 'string'],
+  origTableName: [4, 'string'],
+  indexTableName: [7, 'string'],
+  sd: [8, StorageDescriptor],
+  parameters: [9, map('string', 'string')],
+  deferredRebuild: [10, 'bool'],
+})
+
+export const HiveObjectRef = struct({
+  objectType: [1, 'i32'],
+  dbName: [2, 'string'],
+  objectName: [3, 'string'],
+  partValues: [4, list('string')],
+  columnName: [5, 'string'],
+  catName: [6, 'string'],
+})
+
+export const HiveObjectPrivilege = struct({
+  hiveObject: [1, HiveObjectRef],
+  principalName: [2, 'string'],
+  principalType: [3, 'i32'],
+  grantInfo: [
+    4,
+    struct({
+      privilege: [1, 'string'],
+      createTime: [2, 'i32'],
+      grantor: [3, 'string'],
+      grantorType: [4, 'i32'],
+      grantOption: [5, 'bool'],
+    }),
+  ],
+  authorizer: [5, 'string'],
+})
+
 /** Whose constraints: in the order of fields that younger kinds have. */
 const OfTable = struct({ catName: [1, 'string'], db_name: [2, 'string'], tbl_name: [3, 'string'] })
 
@@ -323,6 +362,12 @@ export const methods = {
   configValue: method('get_config_value', { name: [1, 'string'], fallback: [2, 'string'] }, 'string', {
     1: 'ConfigValSecurityException',
   }),
+  indexes: method(
+    'get_indexes',
+    { database: [1, 'string'], table: [2, 'string'], limit: [3, 'i16'] },
+    list(Index),
+    { 1: missing, 2: meta },
+  ),
   databases: method('get_databases', { pattern: [1, 'string'] }, list('string'), { 1: meta }),
   database: method('get_database', { name: [1, 'string'] }, Database, { 1: missing, 2: meta }),
   tablesMeta: method(
@@ -525,6 +570,29 @@ export const methods = {
     struct({ tableStats: [1, list(ColumnStatisticsObj)] }),
     constrained,
   ),
+  partitionStatistics: method(
+    'get_partitions_statistics_req',
+    {
+      request: [
+        1,
+        struct({
+          dbName: [1, 'string'],
+          tblName: [2, 'string'],
+          colNames: [3, list('string')],
+          partNames: [4, list('string')],
+          engine: [7, 'string'],
+        }),
+      ],
+    },
+    struct({ partStats: [1, map('string', list(ColumnStatisticsObj))] }),
+    constrained,
+  ),
+  putPartitionStatistics: method(
+    'set_aggr_stats_for',
+    { request: [1, struct({ colStats: [1, list(ColumnStatistics)], engine: [5, 'string'] })] },
+    'bool',
+    { 1: missing, 2: invalid, 3: meta, 4: 'InvalidInputException' },
+  ),
   putTableStatistics: method(
     'update_table_column_statistics',
     { statistics: [1, ColumnStatistics] },
@@ -541,5 +609,60 @@ export const methods = {
     },
     'void',
     dropped,
+  ),
+  privileges: method(
+    'list_privileges',
+    { principal: [1, 'string'], type: [2, 'i32'], object: [3, HiveObjectRef] },
+    list(HiveObjectPrivilege),
+    { 1: meta },
+  ),
+  changePrivileges: method(
+    'grant_revoke_privileges',
+    {
+      request: [
+        1,
+        struct({
+          requestType: [1, 'i32'],
+          privileges: [2, struct({ privileges: [1, list(HiveObjectPrivilege)] })],
+          revokeGrantOption: [3, 'bool'],
+        }),
+      ],
+    },
+    struct({ success: [1, 'bool'] }),
+    { 1: meta },
+  ),
+  roleNames: method('get_role_names', {}, list('string'), { 1: meta }),
+  createRole: method(
+    'create_role',
+    { role: [1, struct({ roleName: [1, 'string'], createTime: [2, 'i32'], ownerName: [3, 'string'] })] },
+    'bool',
+    { 1: meta },
+  ),
+  principalsInRole: method(
+    'get_principals_in_role',
+    { request: [1, struct({ roleName: [1, 'string'] })] },
+    struct({
+      principalGrants: [1, list(struct({ principalName: [2, 'string'], principalType: [3, 'i32'] }))],
+    }),
+    { 1: meta },
+  ),
+  changeRole: method(
+    'grant_revoke_role',
+    {
+      request: [
+        1,
+        struct({
+          requestType: [1, 'i32'],
+          roleName: [2, 'string'],
+          principalName: [3, 'string'],
+          principalType: [4, 'i32'],
+          grantor: [5, 'string'],
+          grantorType: [6, 'i32'],
+          grantOption: [7, 'bool'],
+        }),
+      ],
+    },
+    struct({ success: [1, 'bool'] }),
+    { 1: meta },
   ),
 } as const

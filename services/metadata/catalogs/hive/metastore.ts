@@ -2,15 +2,14 @@ import { byCodePoints } from '../order.ts'
 import { type FailureClass, StoreError } from '../../../drivers/contract/store-error.ts'
 import type { StoreAddress } from '../../../drivers/http/store-address.ts'
 import { InnerAddressError } from '../../../../broker/common/inner-addresses.ts'
+import { ThriftConnection, type ThriftEndpoint, type ThriftLimits } from '../../thrift/connection.ts'
 import {
   ReplyTooLong,
   ThriftBroken,
-  ThriftConnection,
-  type ThriftEndpoint,
   ThriftException,
-  type ThriftLimits,
   ThriftRefusal,
-} from '../../thrift/connection.ts'
+  ThriftUnwelcome,
+} from '../../thrift/failures.ts'
 import { MalformedThrift } from '../../thrift/scanner.ts'
 import type { Fields, Method, Struct, ThriftType, Value } from '../../thrift/types.ts'
 import { methods } from './idl.ts'
@@ -163,6 +162,8 @@ export class Metastore {
     address?.require()
     const lookup = address?.lookup
     const connection = await ThriftConnection.open(endpoint, this.#limits, { lookup, signal })
+    // It knows already.
+    if (endpoint.authenticate !== undefined) return connection
     try {
       await connection.call(methods.setUser, { user: this.#user, groups: [] }, signal)
     } catch (error) {
@@ -203,6 +204,12 @@ export const isLacking = (error: unknown): boolean =>
 /** What it says of an object that is not there by an exception that has no name for that. */
 const saysMissing = /doesn't exist|does not exist|not exist|not found|no such/i
 
+/**
+ * What it says of a folder that it could not make, with the guess that access may not be allowed: a file system that does not
+ * answer for a moment is told so as well, and it may be tried again.
+ */
+const saysNoFolder = /failed to create external path/i
+
 /** What it says of a text that its database has no room for. */
 const saysTooLong = /has maximum length/
 
@@ -210,24 +217,32 @@ const saysTooLong = /has maximum length/
 const isOfCertificate = (code: string | undefined): boolean =>
   code !== undefined && /CERT|SELF_SIGNED|UNABLE_TO_VERIFY|ALTNAME/.test(code)
 
+const whereFix = 'check metastoreUris, the network, and whether the metastore is running'
+const whoFix =
+  'set kerberosPrincipal and kerberosKeytab of a user that the metastore accepts, and metastorePrincipal as in its hive.metastore.kerberos.principal'
+
 function failureOf(error: unknown, what: What, signal: AbortSignal): unknown {
   if (signal.aborted && error === signal.reason) return error
   const failed = (failure: StoreError['failure'], said: string) =>
     new StoreError(failure, `${what()}: ${said.slice(0, maxMessageLength)}`, { cause: error })
   if (error instanceof InnerAddressError) return failed('refused', error.message)
+  if (error instanceof ThriftUnwelcome) return failed('refused', `${error.message}; ${whoFix}`)
+  if (error instanceof StoreError) return failed(error.failure, error.message)
   if (error instanceof ThriftBroken)
-    return failed(isOfCertificate(error.code) ? 'refused' : 'unreachable', error.message)
-  if (error instanceof ReplyTooLong) return failed('too-large', `the answer is not read: ${error.message}`)
+    return isOfCertificate(error.code)
+      ? failed('refused', error.message)
+      : failed('unreachable', `${error.message}; ${whereFix}`)
+  if (error instanceof ReplyTooLong) return failed('too-large', `the reply was not read: ${error.message}`)
   if (error instanceof MalformedThrift)
-    return failed('refused', `this is no Hive metastore: ${error.message}`)
+    return failed('refused', `this is not a Hive metastore: ${error.message}`)
   if (error instanceof ThriftRefusal)
     return failed(error.isUnknownMethod ? 'unsupported' : 'io', error.message)
   if (!(error instanceof ThriftException)) return error
   switch (error.name) {
     case 'NoSuchObjectException':
-      return failed('gone', error.message || 'it is not there')
+      return failed('gone', error.message || 'it does not exist')
     case 'AlreadyExistsException':
-      return failed('changed', error.message || 'it is there already')
+      return failed('changed', error.message || 'it already exists')
     case 'InvalidObjectException':
     case 'InvalidOperationException':
     case 'InvalidInputException':
@@ -236,6 +251,7 @@ function failureOf(error: unknown, what: What, signal: AbortSignal): unknown {
       if (saysTooLong.test(error.message)) return failed('unsupported', error.message)
   }
   // Whatever went wrong in the server: the message says what.
+  if (saysNoFolder.test(error.message)) return failed('io', error.message)
   const isDenied = /permission denied|not allowed|AccessControlException|authorization/i.test(error.message)
   return failed(isDenied ? 'permission' : 'io', error.message || error.name)
 }

@@ -6,6 +6,7 @@ import type {
   Owner,
   Parameters,
   Partition,
+  Principal,
   Storage,
   Table,
 } from '../../../../subjects/metadata/objects.ts'
@@ -19,6 +20,8 @@ type HivePartition = Value<typeof idl.Partition>
 type HiveStorage = Value<typeof idl.StorageDescriptor>
 type HiveFunction = Value<typeof idl.Function>
 
+/** Of owners of tables, where nothing else is said: release 2 has no others. */
+const userType = 1
 /** Numbers of `PrincipalType`. */
 const ownerTypes = { 1: 'user', 2: 'role', 3: 'group' } as const
 /** Numbers of `ResourceType`. */
@@ -97,7 +100,7 @@ export function tableOf(hive: HiveTable): Table {
     database: dbName,
     name: tableName,
     type: isTranslated(hive) ? 'MANAGED_TABLE' : tableType,
-    ...ownerOf(owner, ownerType),
+    ...ownerOf(owner, ownerType ?? userType),
     columns: columnsOf(sd.cols),
     partitionKeys: columnsOf(hive.partitionKeys),
     storage: storageOf(sd),
@@ -291,6 +294,14 @@ function ownerOf(name: string | undefined, type: number | undefined): { owner?: 
 
 const ownerNumber = (owner: Owner | undefined): number | undefined =>
   owner?.type && numberOf(ownerTypes, owner.type)
+
+/** Whom a metastore speaks of; of a type that it does not have, a user. */
+export const principalOf = (name = '', type = userType): Principal => ({
+  name,
+  type: ownerTypes[type as keyof typeof ownerTypes] ?? ownerTypes[userType],
+})
+
+export const principalNumber = ({ type }: Principal): number => numberOf(ownerTypes, type)
 
 const numberOf = (numbers: Readonly<Record<number, string>>, word: string): number =>
   Number(Object.entries(numbers).find(([, one]) => one === word)![0])

@@ -2,6 +2,7 @@ import type { TableStatistics } from '../../../../subjects/metadata/objects.ts'
 import type { Struct, Fields, ThriftType, Value } from '../../thrift/types.ts'
 import { StoreError } from '../../../drivers/contract/store-error.ts'
 import type { CatalogWriter, ColumnStatistics, TableName } from '../contract/catalog.ts'
+import { decimalOf, decimalText } from '../decimals.ts'
 import { ColumnStatisticsData, methods } from './idl.ts'
 import { changing, type Metastore } from './metastore.ts'
 import { hiveTable } from './tables.ts'
@@ -17,7 +18,7 @@ const kinds: ReadonlyMap<string, Fields> = new Map(
 /** As whose statistics release 4 keeps them. */
 const engine = 'hive'
 
-/** Statistics of the columns of tables. Those of transactional tables are not told: they hold for a state of transactions. */
+/** Statistics of the columns of tables, and of partitions. Those of transactional tables are not told: they hold for a state of transactions. */
 export class HiveStatistics implements ColumnStatistics, NonNullable<CatalogWriter['statistics']> {
   readonly #metastore: Metastore
 
@@ -32,13 +33,44 @@ export class HiveStatistics implements ColumnStatistics, NonNullable<CatalogWrit
     if (colNames.length === 0) return undefined
     const request = { dbName: database, tblName: name, colNames, engine }
     const { tableStats = [] } = await this.#metastore.ask(methods.tableStatistics, { request }, what, signal)
-    if (tableStats.length === 0) return undefined
-    const columns = tableStats.map(({ colName = '', colType = '', statsData = {} }) => ({
-      column: colName,
-      type: colType,
-      statistics: statisticsOf(statsData),
-    }))
-    return { columns }
+    return tableStats.length === 0 ? undefined : toldOf(tableStats)
+  }
+
+  async ofPartitions(
+    { database, name }: TableName,
+    partNames: readonly string[],
+    signal: AbortSignal,
+  ): Promise<ReadonlyMap<string, TableStatistics>> {
+    const what = this.#metastore.what(`statistics of partitions of ${database}.${name}`)
+    const { sd = {} } = await hiveTable(this.#metastore, database, name, signal)
+    const colNames = (sd.cols ?? []).map((column) => column.name ?? '')
+    if (colNames.length === 0 || partNames.length === 0) return new Map()
+    const request = { dbName: database, tblName: name, colNames, partNames, engine }
+    const { partStats = new Map<string, never>() } = await this.#metastore.ask(
+      methods.partitionStatistics,
+      { request },
+      what,
+      signal,
+    )
+    return new Map([...partStats].filter(([, its]) => its.length > 0).map(([key, its]) => [key, toldOf(its)]))
+  }
+
+  async putPartitions(
+    { database, name }: TableName,
+    statistics: ReadonlyMap<string, TableStatistics>,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const colStats = [...statistics]
+      .filter(([, { columns }]) => columns.length > 0)
+      .map(([partName, { columns }]) => ({
+        statsDesc: { isTblLevel: false, dbName: database, tableName: name, partName },
+        statsObj: columns.map(givenOf),
+        engine,
+      }))
+    if (colStats.length === 0) return
+    const what = this.#metastore.what(`putting statistics of partitions of ${database}.${name}`)
+    const request = { colStats, engine }
+    await changing(this.#metastore.change(methods.putPartitionStatistics, { request }, what, signal))
   }
 
   async put({ database, name }: TableName, { columns }: TableStatistics, signal: AbortSignal): Promise<void> {
@@ -46,16 +78,32 @@ export class HiveStatistics implements ColumnStatistics, NonNullable<CatalogWrit
     const what = this.#metastore.what(`putting statistics of ${database}.${name}`)
     const statistics = {
       statsDesc: { isTblLevel: true, dbName: database, tableName: name },
-      statsObj: columns.map(({ column, type, statistics: its }) => ({
-        colName: column,
-        colType: type,
-        statsData: dataOf(its),
-      })),
+      statsObj: columns.map(givenOf),
       engine,
     }
     await changing(this.#metastore.change(methods.putTableStatistics, { statistics }, what, signal))
   }
 }
+
+interface OfColumn {
+  readonly colName?: string
+  readonly colType?: string
+  readonly statsData?: Data
+}
+
+const toldOf = (columns: readonly OfColumn[]): TableStatistics => ({
+  columns: columns.map(({ colName = '', colType = '', statsData = {} }) => ({
+    column: colName,
+    type: colType,
+    statistics: statisticsOf(statsData),
+  })),
+})
+
+const givenOf = ({ column, type, statistics }: TableStatistics['columns'][number]) => ({
+  colName: column,
+  colType: type,
+  statsData: dataOf(statistics),
+})
 
 /** Of the one kind of statistics that there is, by the words of its fields. */
 function statisticsOf(data: Data): Told {
@@ -64,7 +112,8 @@ function statisticsOf(data: Data): Told {
     if (value === undefined) continue
     const fields = Object.entries(types).flatMap(([name, [, its]]) => {
       const field = value[name]
-      return field === undefined ? [] : [[name, textOf(its, field)]]
+      const text = field === undefined ? undefined : textOf(its, field)
+      return text === undefined ? [] : [[name, text]]
     })
     return { kind, ...(Object.fromEntries(fields) as Told) }
   }
@@ -85,7 +134,7 @@ function dataOf({ kind = '', ...told }: Told): Data {
 
 const refused = (message: string) => new StoreError('unsupported', message)
 
-function textOf(type: ThriftType, value: unknown): string {
+function textOf(type: ThriftType, value: unknown): string | undefined {
   if (type === 'binary') return (value as Buffer).toString('base64')
   if (typeof type === 'string') return String(value)
   const { unscaled, scale, daysSinceEpoch, secondsSinceEpoch } = value as Partial<{
@@ -96,13 +145,13 @@ function textOf(type: ThriftType, value: unknown): string {
   }>
   return unscaled === undefined
     ? String(daysSinceEpoch ?? secondsSinceEpoch)
-    : decimalText(unscaled, scale ?? 0)
+    : decimalText({ unscaled, scale: scale ?? 0 })
 }
 
 function valueOf(type: ThriftType, name: string, text: string): unknown {
   if (type === 'binary') return Buffer.from(text, 'base64')
   if (type === 'double') return Number(text)
-  if (!/^-?\d+(\.\d+)?$/.test(text)) throw refused(`${name} is no number: ${text}`)
+  if (!/^-?\d+(\.\d+)?$/.test(text)) throw refused(`${name} is not a number: ${text}`)
   if (type === 'i64') return wholeNumber(name, text)
   const fields = typeof type !== 'string' && type.kind === 'struct' ? type.fields : {}
   if ('unscaled' in fields) return decimalOf(text)
@@ -110,26 +159,6 @@ function valueOf(type: ThriftType, name: string, text: string): unknown {
 }
 
 function wholeNumber(name: string, text: string): bigint {
-  if (text.includes('.')) throw refused(`${name} is no whole number: ${text}`)
+  if (text.includes('.')) throw refused(`${name} is not a whole number: ${text}`)
   return BigInt(text)
-}
-
-/** @param unscaled its digits, as Java has them: in two's complement */
-function decimalText(unscaled: Buffer, scale: number): string {
-  const whole = BigInt.asIntN(8 * unscaled.length, BigInt(`0x0${unscaled.toString('hex')}`))
-  const digits = String(whole < 0n ? -whole : whole).padStart(scale + 1, '0')
-  const point = digits.length - scale
-  const text = scale > 0 ? `${digits.slice(0, point)}.${digits.slice(point)}` : digits
-  return whole < 0n ? `-${text}` : text
-}
-
-function decimalOf(text: string): { unscaled: Buffer; scale: number } {
-  const scale = text.includes('.') ? text.length - text.indexOf('.') - 1 : 0
-  const whole = BigInt(text.replace('.', ''))
-  // With a bit for the sign.
-  const bytes = Math.floor((whole < 0n ? -whole : whole).toString(2).length / 8) + 1
-  const hex = BigInt.asUintN(8 * bytes, whole)
-    .toString(16)
-    .padStart(2 * bytes, '0')
-  return { unscaled: Buffer.from(hex, 'hex'), scale }
 }

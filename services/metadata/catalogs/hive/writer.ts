@@ -1,10 +1,11 @@
+import type { CatalogRules } from '../contract/kind.ts'
 import type { Database, Partition, Table } from '../../../../subjects/metadata/objects.ts'
-import { StoreError } from '../../../drivers/contract/store-error.ts'
-import type { CatalogWriter, TableName } from '../contract/catalog.ts'
+import { type FailureClass, StoreError } from '../../../drivers/contract/store-error.ts'
+import { type CatalogWriter, partitionsAtOnce, type TableName } from '../contract/catalog.ts'
 import { partitionName } from '../partition-names.ts'
 import type { HiveConstraints } from './constraints.ts'
 import type { HiveFunctions } from './functions.ts'
-import { methods } from './idl.ts'
+import { methods, type Table as HiveTableType } from './idl.ts'
 import { changing, type Metastore } from './metastore.ts'
 import {
   creationOf,
@@ -14,44 +15,64 @@ import {
   isOwnParameter,
   tableTypes,
 } from './objects.ts'
+import type { HivePrivileges } from './privileges.ts'
 import type { HiveStatistics } from './statistics.ts'
+import type { Value } from '../../thrift/types.ts'
+import { unlessGone } from '../unless-gone.ts'
 import { defaultCatalog, hiveTable, processor } from './tables.ts'
+
+type HiveTable = Value<typeof HiveTableType>
 
 /** What the databases of metastores have room for. */
 const maxNameLength = 256
 
+/** Failures of a call with several partitions that single ones of them may be the reason of, or their number. */
+const ofSomePartitions: ReadonlySet<FailureClass> = new Set(['io', 'unsupported', 'permission', 'too-large'])
+
+/** Where so many partitions of a call fail each by itself, the others are not tried one by one. */
+const maxFailedAlone = 10
+
 /** So that a server neither lists the files of what is changed, nor counts them. */
 const withoutStatistics = new Map([['DO_NOT_UPDATE_STATS', 'true']])
 const context = { properties: withoutStatistics }
+
+/** What every metastore holds, whichever its release. */
+export const hiveRules: CatalogRules = {
+  isOwnParameter,
+  refuses: ({ name, type, view }) => {
+    if (name.length > maxNameLength)
+      return `Hive allows at most ${maxNameLength} characters in the name of a table`
+    if (!tableTypes.includes(type))
+      return `Hive does not support tables of type ${type}, only ${tableTypes.join(', ')}`
+    if (type.endsWith('_VIEW') && view === undefined) return 'Hive does not accept a view without its text'
+    return undefined
+  },
+}
 
 /**
  * Writes to a metastore. It makes the folders of what is made where they are not there, whoever asks: its own file system has to
  * reach them. Nothing else of files is touched.
  */
 export class HiveWriter implements CatalogWriter {
-  readonly isOwnParameter = isOwnParameter
+  readonly refuses = hiveRules.refuses
+  readonly isOwnParameter = hiveRules.isOwnParameter
   readonly functions: HiveFunctions
   readonly constraints: HiveConstraints
   readonly statistics: HiveStatistics
+  readonly privileges: HivePrivileges
   readonly #metastore: Metastore
+  /** Partitions that the server took last in one call, where it has failed for more. */
+  #addedAtOnce = partitionsAtOnce
 
   constructor(
     metastore: Metastore,
-    functions: HiveFunctions,
-    constraints: HiveConstraints,
-    statistics: HiveStatistics,
+    beyond: Pick<HiveWriter, 'functions' | 'constraints' | 'statistics' | 'privileges'>,
   ) {
     this.#metastore = metastore
-    this.functions = functions
-    this.constraints = constraints
-    this.statistics = statistics
-  }
-
-  refuses({ name, type, view }: Table): string | undefined {
-    if (name.length > maxNameLength) return `Hive has room for ${maxNameLength} characters of a table's name`
-    if (!tableTypes.includes(type)) return `Hive has no tables of type ${type}, only ${tableTypes.join(', ')}`
-    if (type.endsWith('_VIEW') && view === undefined) return 'Hive takes no view without its text'
-    return undefined
+    this.functions = beyond.functions
+    this.constraints = beyond.constraints
+    this.statistics = beyond.statistics
+    this.privileges = beyond.privileges
   }
 
   async createDatabase(database: Database, signal: AbortSignal): Promise<void> {
@@ -117,31 +138,46 @@ export class HiveWriter implements CatalogWriter {
     await changing(make())
   }
 
-  async alterTable(table: Table, signal: AbortSignal): Promise<void> {
-    const { database, name } = table
-    const what = this.#metastore.what(`changing table ${database}.${name}`)
-    const alter = async () => {
-      const altered = hiveTableOf(table, await hiveTable(this.#metastore, database, name, signal))
-      const request = {
-        dbName: database,
-        tableName: name,
-        table: altered,
-        environmentContext: context,
-        ...processor,
-      }
-      await this.#metastore.either(
-        methods.alterTableByRequest,
-        () => this.#metastore.change(methods.alterTableByRequest, { request }, what, signal),
-        () =>
-          this.#metastore.change(
-            methods.alterTable,
-            { database, name, table: altered, context },
-            what,
-            signal,
-          ),
-      )
+  alterTable(table: Table, signal: AbortSignal): Promise<void> {
+    return changing(this.#alter(table, (was) => hiveTableOf(table, was), signal))
+  }
+
+  async renameTable(before: TableName, table: Table, signal: AbortSignal): Promise<void> {
+    const what = this.#metastore.what(`renaming table ${before.database}.${before.name}`)
+    const renamed = (was: HiveTable): HiveTable => {
+      const { tableType, sd } = was
+      if (tableType === 'MANAGED_TABLE' && sd?.location === table.storage.location)
+        throw new StoreError('unsupported', `${what()}: a metastore would move its files`)
+      return { ...hiveTableOf(table, was), dbName: table.database, tableName: table.name }
     }
-    await changing(alter())
+    const rename = async () => {
+      if ((await unlessGone(hiveTable(this.#metastore, table.database, table.name, signal))) !== undefined)
+        throw new StoreError('changed', `${what()}: ${table.database}.${table.name} already exists`)
+      await this.#alter(before, renamed, signal)
+    }
+    await changing(rename())
+  }
+
+  async #alter(
+    { database, name }: TableName,
+    alteredOf: (before: HiveTable) => HiveTable,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const what = this.#metastore.what(`changing table ${database}.${name}`)
+    const altered = alteredOf(await hiveTable(this.#metastore, database, name, signal))
+    const request = {
+      dbName: database,
+      tableName: name,
+      table: altered,
+      environmentContext: context,
+      ...processor,
+    }
+    await this.#metastore.either(
+      methods.alterTableByRequest,
+      () => this.#metastore.change(methods.alterTableByRequest, { request }, what, signal),
+      () =>
+        this.#metastore.change(methods.alterTable, { database, name, table: altered, context }, what, signal),
+    )
   }
 
   async dropTable({ database, name }: TableName, signal: AbortSignal): Promise<void> {
@@ -155,17 +191,57 @@ export class HiveWriter implements CatalogWriter {
     partitions: readonly Partition[],
     signal: AbortSignal,
   ): Promise<void> {
-    if (partitions.length === 0) return
+    const failures: StoreError[] = []
+    for (let at = 0; at < partitions.length;) {
+      const some = partitions.slice(at, at + this.#addedAtOnce)
+      at += some.length
+      await this.#addOrHalve(table, some, failures, signal)
+    }
+    const [first, ...more] = failures
+    if (first === undefined) return
+    const others = more.length === 0 ? '' : `; so do ${more.length} others`
+    throw new StoreError(first.failure, `${first.message}${others}`, { cause: first })
+  }
+
+  /**
+   * Adds partitions. Where the server fails for all of them, each half is tried by itself, down to single ones: databases
+   * below a metastore have bounds of their own, and one partition that is refused keeps no other from being added.
+   * @param failures gets those of single partitions
+   * @returns whether all were added
+   */
+  async #addOrHalve(
+    table: TableName,
+    some: readonly Partition[],
+    failures: StoreError[],
+    signal: AbortSignal,
+  ): Promise<boolean> {
     const { database, name } = table
-    const what = this.#metastore.what(`adding partitions to ${database}.${name}`)
+    const [only, ...others] = some
+    const added = only && others.length === 0 ? `partition ${only.values.join('/')}` : 'partitions'
+    const what = this.#metastore.what(`adding ${added} to ${database}.${name}`)
     const request = {
       dbName: database,
       tblName: name,
-      parts: partitions.map((one) => hivePartitionOf(table, one)),
+      parts: some.map((one) => hivePartitionOf(table, one)),
       ifNotExists: true,
       needResult: false,
     }
-    await changing(this.#metastore.change(methods.addPartitions, { request }, what, signal))
+    try {
+      await changing(this.#metastore.change(methods.addPartitions, { request }, what, signal))
+      return true
+    } catch (error) {
+      if (!(error instanceof StoreError) || !ofSomePartitions.has(error.failure)) throw error
+      if (some.length === 1) failures.push(error)
+      if (some.length === 1 && failures.length < maxFailedAlone) return false
+      // It is not for what single ones are.
+      if (failures.length >= maxFailedAlone) throw error
+    }
+    const half = Math.ceil(some.length / 2)
+    const first = await this.#addOrHalve(table, some.slice(0, half), failures, signal)
+    const second = await this.#addOrHalve(table, some.slice(half), failures, signal)
+    // They were only too many.
+    if (first && second) this.#addedAtOnce = Math.min(this.#addedAtOnce, half)
+    return first && second
   }
 
   async alterPartitions(

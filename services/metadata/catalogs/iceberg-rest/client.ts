@@ -7,8 +7,7 @@ import { type Asked, request, type Service } from '../../../drivers/http/request
 import { requireAddresses, StoreAddress } from '../../../drivers/http/store-address.ts'
 import { Transport } from '../../../drivers/http/transport.ts'
 import { failed, type IcebergAnswer, icebergService, withError } from './errors.ts'
-
-export type Json = Readonly<Record<string, unknown>>
+import { type Json, objectOf } from './json.ts'
 
 export interface IcebergRequest extends Omit<Asked, 'signal'> {
   readonly method: 'GET' | 'POST' | 'DELETE'
@@ -74,11 +73,11 @@ export class IcebergClient {
   constructor(options: CatalogOptions<'iceberg-rest'>, bounds?: StoreBounds) {
     const { uri, token, clientId, clientSecret, scope, oauth2ServerUri, caCertificate } = options
     if (token !== undefined && clientSecret !== undefined)
-      throw notAccepted('token', 'is one of two ways to sign in: leave it out, or clientSecret')
+      throw notAccepted('token', 'cannot be combined with clientSecret; remove one of them')
     if (clientId === undefined && clientSecret !== undefined)
-      throw notAccepted('clientId', 'is needed with clientSecret')
+      throw notAccepted('clientId', 'is required with clientSecret')
     if (clientId !== undefined && clientSecret === undefined && token === undefined)
-      throw notAccepted('clientSecret', 'is needed with clientId')
+      throw notAccepted('clientSecret', 'is required with clientId')
     this.#options = options
     this.#uri = new URL(uri)
     const addressAt = (at: URL, field: string) => {
@@ -88,7 +87,7 @@ export class IcebergClient {
     const own = addressAt(this.#uri, 'uri')
     const endpoint = { ...endpointOf(this.#uri), authorities: caCertificate }
     this.host = this.#uri.host
-    this.#service = icebergService(this.host)
+    this.#service = icebergService(this.host, own?.address)
     this.#transport = new Transport(endpoint, limits, own?.address)
     const tokensAt = new URL(oauth2ServerUri ?? `${this.#base}/v1/oauth/tokens`)
     const theirs = clientSecret === undefined ? undefined : addressAt(tokensAt, 'oauth2ServerUri')
@@ -138,7 +137,8 @@ export class IcebergClient {
       const page = await this.json({ ...asked, query })
       yield page
       pageToken = page['next-page-token']
-      if (seen.has(pageToken)) throw failed('io', asked.what(), 'its pages go in a circle')
+      if (seen.has(pageToken))
+        throw failed('io', asked.what(), 'the catalog returned the same page token twice')
       seen.add(pageToken)
     } while (typeof pageToken === 'string' && pageToken !== '')
   }
@@ -167,7 +167,7 @@ export class IcebergClient {
     const query = warehouse === undefined ? {} : { warehouse }
     const asked = { method: 'GET', path: ['config'], query, what, isProbe, signal } as const
     const json = this.#jsonOf(asked, await this.#send(asked, unconfigured))
-    const { overrides = {}, defaults = {} } = json as { overrides?: Json; defaults?: Json }
+    const [overrides, defaults] = [objectOf(json['overrides']), objectOf(json['defaults'])]
     const moved = overrides['uri']
     if (typeof moved === 'string' && moved.replace(/\/+$/, '') !== this.#base)
       throw failed(
@@ -209,7 +209,7 @@ export class IcebergClient {
   }
 
   async #exchangeAs(
-    { method, path, query = {}, parent, body, signal }: IcebergRequest,
+    { method, path, query = {}, parent, body, what, signal }: IcebergRequest,
     { prefix, separator }: Configuration,
     token: string | undefined,
   ): Promise<IcebergAnswer> {
@@ -220,6 +220,9 @@ export class IcebergClient {
         ? encodeURIComponent(segment)
         : segment.map(encodeURIComponent).join(separator),
     )
+    // Servers, and what stands before them, take these for ways through the path, and an empty one for none.
+    const way = segments.find((segment) => segment === '' || segment === '.' || segment === '..')
+    if (way !== undefined) throw failed('unsupported', what(), `does not support "${way}" as a name`)
     const place = [new URL(this.#base).pathname.replace(/\/$/, ''), 'v1', ...segments].join('/')
     const content = body === undefined ? undefined : Buffer.from(JSON.stringify(body))
     const answer = await this.#transport.exchange({

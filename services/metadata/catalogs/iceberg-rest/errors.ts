@@ -1,3 +1,4 @@
+import type { StoreAddress } from '../../../drivers/http/store-address.ts'
 import type { FailureClass, StoreError } from '../../../drivers/contract/driver.ts'
 import { failuresWith, type Fixes } from '../../../drivers/http/failures.ts'
 import { jsonObject } from '../../../drivers/http/json.ts'
@@ -12,7 +13,7 @@ export interface IcebergAnswer extends StoreAnswer {
 
 const fixes: Fixes = {
   refused: 'check token, or clientId, clientSecret and scope',
-  permission: 'give whom the catalog knows by these credentials the right to do so',
+  permission: 'grant this permission to the user of these credentials in the catalog',
   unreachable: 'check uri, warehouse, network and the state of the catalog',
   throttled: 'try later',
 }
@@ -40,13 +41,15 @@ const failureOfStatus: Readonly<Record<number, FailureClass>> = {
 }
 
 /** Classes of errors that some releases give another status. */
-const failureOfType: Readonly<Record<string, FailureClass>> = {
-  AlreadyExistsException: 'changed',
-  NamespaceNotEmptyException: 'changed',
-  NoSuchNamespaceException: 'gone',
-  NoSuchTableException: 'gone',
-  NoSuchViewException: 'gone',
-}
+const failureOfType = new Map<string, FailureClass>(
+  Object.entries({
+    AlreadyExistsException: 'changed',
+    NamespaceNotEmptyException: 'changed',
+    NoSuchNamespaceException: 'gone',
+    NoSuchTableException: 'gone',
+    NoSuchViewException: 'gone',
+  } as const),
+)
 
 /** Stacks of servers are some dozen kB. */
 const maxErrorBytes = 256 * 1024
@@ -71,19 +74,23 @@ const isOfCatalog = ({ status, headers, body, error }: IcebergAnswer): boolean =
 
 function answerError(what: string, answer: IcebergAnswer): StoreError {
   const { status, error } = answer
-  const known = failureOfType[error?.type ?? ''] ?? failureOfStatus[status] ?? 'io'
+  const known = failureOfType.get(error?.type ?? '') ?? failureOfStatus[status] ?? 'io'
   // Only the catalog itself knows that something is gone or was changed.
   const isGuess = (known === 'gone' || known === 'changed') && !isOfCatalog(answer)
-  const said = error === undefined ? `${status} without an error of a catalog` : `${status} ${error.message}`
+  const said =
+    error === undefined ? `${status} without an error message of a catalog` : `${status} ${error.message}`
   return failed(isGuess ? 'unreachable' : known, what, said, { retryAfterMs: retryAfterMs(answer) })
 }
 
 /** The catalog at a host. */
-export const icebergService = (host: string): Service<IcebergAnswer> => ({
+export const icebergService = (
+  host: string,
+  address: Pick<StoreAddress, 'mayBeRefused'> | undefined,
+): Service<IcebergAnswer> => ({
   isOfService: isOfCatalog,
   answerError,
   foreignAnswer: (what, { status }) =>
-    failed('unreachable', what, `${status} with something else than a catalog answers`),
+    failed('unreachable', what, `${status} with a reply that is not from a catalog`),
   networkError,
-  noEndpoint: (what, found) => noEndpoint(what, host, 'Iceberg REST', found),
+  noEndpoint: (what, found) => noEndpoint(what, host, 'Iceberg REST', found, address),
 })

@@ -6,10 +6,11 @@ import { StoreError } from '../../../drivers/contract/store-error.ts'
 import type { Catalog, TableName } from '../contract/catalog.ts'
 import { byCodePoints } from '../order.ts'
 import { unlessGone } from '../unless-gone.ts'
-import { IcebergClient, type Json, requestsAtOnce } from './client.ts'
+import { IcebergClient, requestsAtOnce } from './client.ts'
 import { failed } from './errors.ts'
 import { databaseName, levelsOf } from './names.ts'
-import { databaseOf, listOf, tableOf, viewOf } from './objects.ts'
+import { type Json, listOf, textOf } from './json.ts'
+import { databaseOf, tableOf, viewOf } from './objects.ts'
 import { IcebergWriter } from './writer.ts'
 
 /** Namespaces in one another that are looked through. */
@@ -46,7 +47,7 @@ export class IcebergCatalog implements Catalog {
     let level: (string[] | undefined)[] = [undefined]
     for (let depth = 0; level.length > 0; depth++) {
       if (depth === maxLevels)
-        throw failed('unsupported', this.place, `has more than ${maxLevels} namespaces in one another`)
+        throw failed('unsupported', this.place, `has more than ${maxLevels} levels of namespaces`)
       const below: string[][] = []
       await concurrently(level, requestsAtOnce, async (parent) => {
         below.push(...(await this.#namespacesIn(parent, signal)))
@@ -108,7 +109,7 @@ export class IcebergCatalog implements Catalog {
       for await (const { namespaces } of this.#client.pages(asked))
         for (const levels of Array.isArray(namespaces) ? (namespaces as unknown[]) : [])
           if (Array.isArray(levels) && levels.length === (parent?.length ?? 0) + 1)
-            found.push(levels.map(String))
+            found.push(levels.map((level) => textOf(level, what())))
     } catch (error) {
       // Gone since its name was told.
       if (parent === undefined || !isGone(error)) throw error
@@ -122,7 +123,7 @@ export class IcebergCatalog implements Catalog {
     const path = ['namespaces', levelsOf(database), of]
     const what = () => `${of} of ${database} of ${this.place}`
     for await (const { identifiers } of this.#client.pages({ method: 'GET', path, what, signal }))
-      names.push(...listOf(identifiers).map(({ name }) => String(name)))
+      names.push(...listOf(identifiers).map(({ name }) => textOf(name, what())))
     return names
   }
 

@@ -7,8 +7,8 @@ import type {
   Table,
 } from '../../../../subjects/metadata/objects.ts'
 import type { TableName } from '../contract/catalog.ts'
-import type { Json } from './client.ts'
 import { failed } from './errors.ts'
+import { type Json, listOf, objectOf, textOf, textsOf } from './json.ts'
 import { hiveType } from './types.ts'
 
 /** Parameters of Hive that make a table one of Iceberg. */
@@ -51,7 +51,8 @@ export function tableOf({ database, name }: TableName, loaded: Json): Table {
   const what = `table ${database}.${name}`
   const at = metadataLocationOf(loaded)
   const metadata = objectOf(loaded['metadata'])
-  if (at === undefined) throw failed('unsupported', what, 'the catalog does not say where its metadata are')
+  if (at === undefined)
+    throw failed('unsupported', what, 'the catalog does not return the location of its metadata')
   const properties = textsOf(metadata['properties'])
   const { location } = metadata
   return {
@@ -79,7 +80,7 @@ export function viewOf({ database, name }: TableName, loaded: Json): Table {
   )
   const [text] = listOf(version?.['representations']).filter(({ type }) => type === 'sql')
   const sql = text?.['sql']
-  if (typeof sql !== 'string') throw failed('unsupported', what, 'has no text of SQL')
+  if (typeof sql !== 'string') throw failed('unsupported', what, 'has no SQL text')
   const schema = listOf(metadata['schemas']).find((one) => one['schema-id'] === version?.['schema-id'])
   const properties = textsOf(metadata['properties'])
   return {
@@ -108,7 +109,7 @@ const currentSchema = (metadata: Json): Json | undefined =>
 function columnsOf(schema: Json | undefined, what: string): Column[] {
   if (schema === undefined) throw failed('unsupported', what, 'its metadata have no current schema')
   return listOf(schema['fields']).map(({ name, type, doc }) => ({
-    name: String(name),
+    name: textOf(name, what),
     type: hiveType(type),
     ...(typeof doc === 'string' && doc !== '' && { comment: doc }),
   }))
@@ -121,19 +122,6 @@ const noStorage: Storage = {
   sortColumns: [],
   parameters: {},
 }
-
-export const objectOf = (value: unknown): Json =>
-  typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Json) : {}
-
-/** The objects of a list; none where it is no list. */
-export const listOf = (value: unknown): Json[] => (Array.isArray(value) ? value.map(objectOf) : [])
-
-export const textsOf = (value: unknown): Record<string, string> =>
-  Object.fromEntries(
-    Object.entries(objectOf(value)).filter(
-      (entry): entry is [string, string] => typeof entry[1] === 'string',
-    ),
-  )
 
 const sorted = (all: Record<string, string>): Parameters =>
   Object.fromEntries(Object.entries(all).toSorted(([one], [other]) => (one < other ? -1 : 1)))

@@ -1,8 +1,10 @@
+import type { CatalogRules } from '../contract/kind.ts'
 import type { Database, Partition, Table } from '../../../../subjects/metadata/objects.ts'
 import { StoreError } from '../../../drivers/contract/store-error.ts'
 import type { CatalogWriter, TableName } from '../contract/catalog.ts'
 import type { IcebergClient, IcebergRequest } from './client.ts'
 import { failed } from './errors.ts'
+import { textsOf } from './json.ts'
 import { levelsOf } from './names.ts'
 import {
   databaseProperties,
@@ -11,33 +13,34 @@ import {
   metadataLocation,
   metadataLocationOf,
   tableType,
-  textsOf,
 } from './objects.ts'
 
 type Asked = Pick<IcebergRequest, 'method' | 'path' | 'query' | 'body' | 'accept'>
 
+/** What can be registered in every catalog. */
+export const icebergRules: CatalogRules = {
+  isOwnParameter: isDerived,
+  refuses: (table) => {
+    if (table.view !== undefined || table.type.endsWith('_VIEW'))
+      return 'it is a view, and its query is in the SQL dialect of Hive'
+    if (table.parameters[tableType]?.toUpperCase() !== iceberg)
+      return `it is not an Iceberg table: its parameter ${tableType} is not ${iceberg}`
+    if (table.parameters[metadataLocation] === undefined)
+      return `it has no parameter ${metadataLocation}, which contains the location of its metadata`
+    return undefined
+  },
+}
+
 /** Registers tables by where their metadata are. All else of a table is in those, and follows from them. */
 export class IcebergWriter implements CatalogWriter {
+  readonly refuses = icebergRules.refuses
+  readonly isOwnParameter = icebergRules.isOwnParameter
   readonly #client: IcebergClient
   readonly #place: string
 
   constructor(client: IcebergClient, place: string) {
     this.#client = client
     this.#place = place
-  }
-
-  refuses(table: Table): string | undefined {
-    if (table.view !== undefined || table.type.endsWith('_VIEW'))
-      return 'it is a view: it would hold text of Hive'
-    if (table.parameters[tableType]?.toUpperCase() !== iceberg)
-      return `it is no Iceberg table: its parameter ${tableType} is not ${iceberg}`
-    if (table.parameters[metadataLocation] === undefined)
-      return `it has no parameter ${metadataLocation}, which says where its metadata are`
-    return undefined
-  }
-
-  isOwnParameter(name: string): boolean {
-    return isDerived(name)
   }
 
   async createDatabase(database: Database, signal: AbortSignal): Promise<void> {
@@ -120,7 +123,11 @@ export class IcebergWriter implements CatalogWriter {
 
   #requireNone(table: TableName, partitions: readonly Partition[]): void {
     if (partitions.length === 0) return
-    throw failed('unsupported', this.#whatOf(whatOf(table)), 'it has no partitions but those in its metadata')
+    throw failed(
+      'unsupported',
+      this.#whatOf(whatOf(table)),
+      'partitions of Iceberg tables exist only in their metadata',
+    )
   }
 
   #wantedOf(table: Table): string {

@@ -31,13 +31,24 @@ function collect(wanted: unknown, found: unknown, field: string, into: Differenc
   if (wanted === found) return
   into.push({
     field,
-    ...(wanted !== undefined && { wanted: textOf(wanted) }),
-    ...(found !== undefined && { found: textOf(found) }),
+    ...(wanted !== undefined && { wanted: valueText(wanted) }),
+    ...(found !== undefined && { found: valueText(found) }),
   })
 }
 
 const isTree = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === 'object' && value !== null
 
-const textOf = (value: unknown): string =>
+/** What is missing at the target, and what only it has. */
+export const differencesIn = (
+  field: string,
+  missing: readonly object[],
+  surplus: readonly object[],
+): Difference[] => [
+  ...missing.map((one) => ({ field, wanted: valueText(one) })),
+  ...surplus.map((one) => ({ field, found: valueText(one) })),
+]
+
+/** A value as it stands in a difference. */
+export const valueText = (value: unknown): string =>
   shortened(typeof value === 'string' ? value : JSON.stringify(value), maxValueLength)

@@ -1,5 +1,6 @@
 import type { Known, ObjectId, Outcome } from './objects.ts'
 import { conflictMessage, type OnConflict, outcomeOf } from './reconcile.ts'
+import { functionsByName, readable } from './reconcile-functions.ts'
 import type { Sides } from './sides.ts'
 
 /**
@@ -17,14 +18,15 @@ export function drop(
   const { source, target, writer } = sides
   const isOurs = (found: string) => known.is === found || known.inHand === true || onConflict === 'overwrite'
   const conflict = { ...id, result: 'conflict', message: conflictMessage } as const
-  return outcomeOf(id, async (writing) => {
+  return outcomeOf(sides, id, known, async (writing) => {
     switch (kind) {
       case 'database': {
         if ((await source.database(database, signal)) !== undefined) return { ...id, result: 'kept' }
         const is = await target.database(database, signal)
         if (is !== undefined && !isOurs(sides.digest(is))) return conflict
+        if (is === undefined) break
         writing()
-        if (is !== undefined) await writer.dropDatabase(database, signal)
+        await writer.dropDatabase(database, signal)
         break
       }
       case 'table':
@@ -32,18 +34,20 @@ export function drop(
         if ((await source.table(database, name, signal)) !== undefined) return { ...id, result: 'kept' }
         const is = await target.table(database, name, signal)
         if (is !== undefined && !isOurs(sides.digest(is))) return conflict
+        if (is === undefined) break
         writing()
-        if (is !== undefined) await writer.dropTable({ database, name }, signal)
+        await writer.dropTable({ database, name }, signal)
         break
       }
       case 'function': {
-        const its = (functions: typeof source.functions) =>
-          functions?.list(database, signal).then((all) => all.find((one) => one.name === name))
+        const its = async (functions: typeof source.functions) =>
+          readable((await functionsByName(functions, database, signal))?.get(name))
         if ((await its(source.functions)) !== undefined) return { ...id, result: 'kept' }
         const is = await its(target.functions)
         if (is !== undefined && !isOurs(sides.digest(is))) return conflict
+        if (is === undefined) break
         writing()
-        if (is !== undefined) await writer.functions?.drop(database, name, signal)
+        await writer.functions?.drop(database, name, signal)
         break
       }
     }

@@ -11,7 +11,7 @@ export interface PartitionsPlanned {
 }
 
 /** Partitions that are named of one table. */
-const maxSamples = 10
+export const maxSamples = 10
 
 /** Takes everything for done that it is told to write, and counts it. */
 export class DryWriter implements CatalogWriter {
@@ -21,12 +21,22 @@ export class DryWriter implements CatalogWriter {
   readonly functions?: NonNullable<CatalogWriter['functions']>
   readonly constraints?: NonNullable<CatalogWriter['constraints']>
   readonly statistics?: NonNullable<CatalogWriter['statistics']>
+  readonly privileges?: NonNullable<CatalogWriter['privileges']>
 
   constructor(writer: CatalogWriter) {
     this.#writer = writer
     if (writer.functions !== undefined) this.functions = { create: nothing, alter: nothing, drop: nothing }
     if (writer.constraints !== undefined) this.constraints = { add: nothing, drop: nothing }
     if (writer.statistics !== undefined) this.statistics = { put: nothing }
+    if (writer.privileges !== undefined) {
+      const { roles, held } = writer.privileges
+      this.privileges = {
+        grant: nothing,
+        revoke: nothing,
+        ...(held && { held }),
+        ...(roles && { roles: { create: nothing, add: nothing } }),
+      }
+    }
   }
 
   /** What was told since it was asked last. */

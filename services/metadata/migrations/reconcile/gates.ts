@@ -1,3 +1,5 @@
+import { shellWord } from '../../../../subjects/kit/shell-word.ts'
+
 /** A migration of files between the filesystems of both catalogs. Plain data. */
 export interface Gate {
   readonly migrationId: string
@@ -5,6 +7,8 @@ export interface Gate {
   readonly path: string
   /** All that was in it until then is at the target, in milliseconds since 1970, Infinity where that is all there will be; undefined while it is scanned for the first time. */
   readonly arrivedUntilMs?: number
+  /** All that was changed until then has been told, in milliseconds since 1970; not there where changes are told at once. */
+  readonly toldUntilMs?: number
   /** Its state, for people. */
   readonly state: string
 }
@@ -25,8 +29,14 @@ export function refusalOfGates(
   )
   if (around.length === 0 || around.some(({ arrivedUntilMs = 0 }) => arrivedUntilMs >= sinceMs))
     return undefined
-  const [{ migrationId, state, arrivedUntilMs }] = around as [Gate, ...Gate[]]
-  return `its files are brought by the migration ${migrationId}, which is ${state}${
-    arrivedUntilMs === undefined ? ' and has not brought all yet' : ' and not up to date'
-  }`
+  const [gate] = around as [Gate, ...Gate[]]
+  return `its files are copied by the migration ${gate.migrationId}, which is ${gate.state} ${missingOf(gate, sinceMs)}`
+}
+
+/** The same for as long as it is so: each other text would be stored. */
+function missingOf({ migrationId, path, arrivedUntilMs, toldUntilMs }: Gate, sinceMs: number): string {
+  if (arrivedUntilMs === undefined) return 'and has not copied everything yet'
+  if (toldUntilMs === undefined || toldUntilMs >= sinceMs) return 'and not up to date'
+  const rescan = `gantry migrations add-pending-region ${shellWord(migrationId)} ${shellWord(path)}`
+  return `and has not yet received all changes up to the time when the table was read; if its source does not report changes, rescan it: "${rescan}"`
 }

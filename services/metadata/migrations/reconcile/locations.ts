@@ -100,6 +100,7 @@ export class Locations {
     if (place === undefined) return undefined
     for (const root of roots) {
       if (root.scheme !== place.scheme || root.authority !== place.authority) continue
+      if (root.port !== undefined && place.port !== undefined && root.port !== place.port) continue
       if (place.path === root.path) return '/'
       if (place.path.startsWith(`${root.path}/`)) return place.path.slice(root.path.length)
     }
@@ -157,26 +158,26 @@ class Rewriting {
 
 interface Place {
   readonly scheme: string
-  /** Without a port where it says nothing about which store it is. */
   readonly authority: string
+  /** Of a name node, apart from its authority: the usual one is written or left out, and two clusters of a host differ by it. */
+  readonly port: string | undefined
   /** With a slash at its start and none at its end; empty for the root. */
   readonly path: string
 }
 
 const schemeOf = (text: string): string | undefined => /^([a-z][a-z0-9+.-]*):\/[^\s]*$/i.exec(text)?.[1]
 
-/**
- * What a location says. Undefined for what has no scheme. Name nodes are known by their host: a cluster's default port is
- * written or left out.
- */
+/** What a location says. Undefined for what has no scheme. */
 function placeOf(uri: string): Place | undefined {
   const scheme = schemeOf(uri)?.toLowerCase()
   if (scheme === undefined) return undefined
   const rest = uri.slice(scheme.length + 1)
   const [, authority = '', path = ''] = /^(?:\/\/([^/]*))?(.*)$/s.exec(rest)!
+  const [, host = authority, port] = (scheme.endsWith('hdfs') && /^(.*):(\d+)$/.exec(authority)) || []
   return {
     scheme,
-    authority: scheme.endsWith('hdfs') ? authority.replace(/:\d+$/, '') : authority,
+    authority: host,
+    port,
     path: noSlash(path.replaceAll(/\/{2,}/g, '/')),
   }
 }

@@ -1,8 +1,11 @@
 import { createHash } from 'node:crypto'
+import { storeError } from '../../../drivers/contract/store-error.ts'
+import { isOfAll, type TableName } from '../../catalogs/contract/catalog.ts'
 import type { Difference } from './differences.ts'
 import type { PartitionsPlanned } from './dry-writer.ts'
 import type { FailureClass } from '../../../../subjects/migrations/model/failure-classes.ts'
 import type { ObjectKind } from '../../../../subjects/metadata/migrations.ts'
+import type { Principal } from '../../../../subjects/metadata/objects.ts'
 
 /** What tells an object of a catalog from all others. */
 export interface ObjectId {
@@ -12,11 +15,16 @@ export interface ObjectId {
   readonly name?: string
 }
 
-/** One text for each object: what stands between two slashes may have slashes in some catalogs. */
+/**
+ * One text for each object: what stands between two slashes may have slashes in some catalogs. Views have theirs among the
+ * tables, as they share their names: one may take the place of the other.
+ */
 export const keyOf = ({ kind, database, name }: ObjectId): string =>
-  [kind, ...[database, ...(name === undefined ? [] : [name])].map(encoded)].join('/')
+  [kind === 'view' ? 'table' : kind, ...[database, ...(name === undefined ? [] : [name])].map(encoded)].join(
+    '/',
+  )
 
-/** The object of a key. */
+/** The object of a key; a table for one that may be a view. */
 export function objectOf(key: string): ObjectId {
   const [kind = '', database = '', name] = key.split('/').map(decoded)
   return { kind: kind as ObjectKind, database, ...(name !== undefined && { name }) }
@@ -31,21 +39,35 @@ export interface Settled {
   readonly wanted: string
   /** What the target made of it, which may add to it or say it in other words: whoever finds something else, finds what others have made. */
   readonly is: string
+  /** Whether another program made it, and it was found as it was wanted. */
+  readonly isTheirs?: true
 }
 
 /** What is known of an object before it is looked at. Plain data. */
 export interface Known extends Partial<Settled> {
   /** Whether a process that ended had it in its hands: what the target has may be its work, of which nothing was stored. */
   readonly inHand?: boolean
+  /** Whether it is stored that the object is being written: without that, nothing of it is. */
+  readonly isNoted?: boolean
 }
 
+/** Whether a migration made an object, as far as it is known before it is looked at. */
+export const isOwn = ({ is, isTheirs, inHand }: Known): boolean =>
+  isTheirs !== true && (is !== undefined || inHand === true)
+
 /** What became of an object. Plain data. */
-export type Outcome = ObjectId & { readonly partitions?: number } & (
+export type Outcome = ObjectId & {
+  readonly partitions?: number
+  /** What it was at the target before it got its name, which is no more there. */
+  readonly renamedFrom?: TableName
+} & (
     | {
         readonly result: 'same' | 'created' | 'changed'
         readonly settled: Settled
         readonly note?: Failure
-        /** Where nothing was written: what would have been. */
+        /** Why some of its partitions are not added yet. */
+        readonly waiting?: string
+        /** Where nothing was written: what would have been, and in what it differs that would be left; of one that is the same, only that. */
         readonly differences?: readonly Difference[]
         readonly planned?: PartitionsPlanned
       }
@@ -53,6 +75,8 @@ export type Outcome = ObjectId & { readonly partitions?: number } & (
     | { readonly result: 'gone' }
     | { readonly result: 'kept' }
     | { readonly result: 'dropped' }
+    /** It is to be written, which has to be stored before. */
+    | { readonly result: 'to-be-noted' }
     | {
         readonly result: 'failed'
         readonly failure: Failure
@@ -68,12 +92,42 @@ export interface Failure {
   readonly message: string
 }
 
+/** What was brought beyond an object, or why not all of it. */
+export interface Extras {
+  /** In what both ends differed. */
+  readonly differences: readonly Difference[]
+  /** In what they differ still, as it is not this migration's to change. */
+  readonly left: readonly Difference[]
+  readonly note?: Failure
+}
+
+/** Who has a role at one end alone. */
+export interface RoleMember {
+  readonly role: string
+  readonly member: Principal
+  /** Whether only the source has it. */
+  readonly isMissing: boolean
+}
+
+/** What an error means for one object; throws what concerns the whole catalog. */
+export function failureOf(error: unknown): Failure {
+  const failed = storeError(error)
+  if (isOfAll(failed)) throw failed
+  return { failureClass: failed.failure, message: failed.message }
+}
+
 /** The same for equal objects, however their fields are ordered. 128 bits: nobody gains from two objects that look the same. */
 export const digestOf = (value: unknown): string =>
   createHash('sha256')
     .update(JSON.stringify(sorted(value)))
     .digest('base64url')
     .slice(0, 22)
+
+/** Those of some that are not among others. */
+export function without<T>(some: readonly T[], others: readonly T[]): T[] {
+  const digests = new Set(others.map(digestOf))
+  return some.filter((one) => !digests.has(digestOf(one)))
+}
 
 function sorted(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(sorted)

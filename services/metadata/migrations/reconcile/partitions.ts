@@ -2,6 +2,10 @@ import type { Partition, Table } from '../../../../subjects/metadata/objects.ts'
 import { partitionsAtOnce, type TableName } from '../../catalogs/contract/catalog.ts'
 import { byCodePoints } from '../../catalogs/order.ts'
 import { valuesIn, valuesKey } from '../../catalogs/partition-names.ts'
+import { carryPartitionStatistics } from './extras.ts'
+import { type Gate, refusalOfGates } from './gates.ts'
+import type { Failure } from './objects.ts'
+import { failureOf } from './objects.ts'
 import type { Sides } from './sides.ts'
 
 /** How far the partitions of a table are. Plain data. */
@@ -13,6 +17,10 @@ export interface PartitionsDone {
   readonly written: number
   /** Those that would be dropped and are not, as they are too many. */
   readonly held: number
+  /** Why some could not be added. */
+  readonly failure?: Failure
+  /** Why some are not added yet. */
+  readonly waiting?: string
 }
 
 export interface PartitionsAsked {
@@ -27,20 +35,26 @@ export interface PartitionsAsked {
   readonly after?: string | undefined
   /** Partitions that may be dropped, however many of the table's they are. */
   readonly maxDrops: number
+  /** What brings their files. */
+  readonly gates: readonly Gate[]
   /** Ends the look between two batches. */
   readonly isOver: () => boolean
 }
+
+/** A metastore has the second in which a partition was made. */
+const createdGrainMs = 1_000
 
 /** More than this share of a table's partitions is not dropped without approval, where they are more than `maxDrops`. */
 const guardedShare = 0.5
 
 /**
  * Makes, changes and drops partitions at the target until it has those of the source, in batches, in the order of their
- * names. Each batch is whole: whoever dies after one has lost nothing. Throws StoreError.
+ * names. Whoever dies after a batch has lost nothing of it. One that was made after the table was seen waits for its own
+ * files. Throws StoreError.
  */
 export async function reconcilePartitions(
   sides: Sides,
-  { table, source, names, isNew, after, maxDrops, isOver }: PartitionsAsked,
+  { table, source, names, isNew, after, maxDrops, gates, isOver }: PartitionsAsked,
   signal: AbortSignal,
 ): Promise<PartitionsDone> {
   const [atSource, atTarget] =
@@ -55,6 +69,18 @@ export async function reconcilePartitions(
   const surplus = names === undefined ? atTarget.filter((name) => !inSource.has(name)) : []
   const mayDrop = surplus.length <= Math.max(maxDrops, atTarget.length * guardedShare)
   let [arrived, written] = [0, 0]
+  let failure: Failure | undefined
+  let waiting: string | undefined
+  const done = () => ({
+    arrived,
+    written,
+    ...(failure && { failure }),
+    ...(waiting !== undefined && { waiting }),
+  })
+  const refusalOf = ({ storage, createdMs }: Partition) =>
+    createdMs === undefined
+      ? undefined
+      : refusalOfGates(gates, sides.locations.pathAtSource(storage.location), createdMs + createdGrainMs)
   for (let at = 0; at < union.length; at += partitionsAtOnce) {
     const batch = union.slice(at, at + partitionsAtOnce)
     const [theirs, ours] = await Promise.all([
@@ -75,19 +101,36 @@ export async function reconcilePartitions(
         if (is !== undefined) dropped.push(name)
         continue
       }
+      const closed = is === undefined ? refusalOf(its) : undefined
+      if (closed !== undefined) {
+        waiting ??= `${name}: ${closed}`
+        theirs.delete(key)
+        continue
+      }
       arrived++
       const wanted = sides.wanted.partition(its, source)
       if (is === undefined) added.push(wanted)
       else if (sides.digest(is) !== sides.digest(wanted)) altered.push(wanted)
     }
-    if (added.length > 0) await sides.writer.addPartitions(table, added, signal)
+    let missing = 0
+    try {
+      if (added.length > 0) await sides.writer.addPartitions(table, added, signal)
+    } catch (error) {
+      // The other partitions of the table arrive all the same.
+      const names = batch.filter((name) => theirs.has(valuesKey(valuesIn(name))))
+      failure ??= failureOf(error)
+      missing = names.length - (await sides.target.partitions(table, names, signal)).length
+      arrived -= missing
+    }
     if (altered.length > 0) await sides.writer.alterPartitions(table, altered, signal)
     if (dropped.length > 0 && mayDrop) await sides.writer.dropPartitions(table, dropped, signal)
-    written += added.length + altered.length + (mayDrop ? dropped.length : 0)
+    const left = batch.filter((name) => theirs.has(valuesKey(valuesIn(name))))
+    if (sides.dry === undefined) await carryPartitionStatistics(sides, table, left, signal)
+    written += added.length - missing + altered.length + (mayDrop ? dropped.length : 0)
     const isLast = at + partitionsAtOnce >= union.length
-    if (!isLast && isOver()) return { after: batch.at(-1)!, arrived, written, held: 0 }
+    if (!isLast && isOver()) return { ...done(), after: batch.at(-1)!, held: 0 }
   }
-  return { arrived, written, held: mayDrop ? 0 : surplus.length }
+  return { ...done(), held: mayDrop ? 0 : surplus.length }
 }
 
 const partitionsByKey = async (asked: Promise<readonly Partition[]>): Promise<Map<string, Partition>> =>

@@ -1,14 +1,13 @@
 import type { CatalogSpec } from '../../../../subjects/metadata/kinds.ts'
-import type { StoreBounds } from '../../../drivers/contract/bounds.ts'
 import { StoreError } from '../../../drivers/contract/store-error.ts'
 import type { Catalog, CatalogChange } from '../../catalogs/contract/catalog.ts'
-import { openCatalog } from '../../catalogs/index.ts'
+import { type CatalogOpening, openCatalog } from '../../catalogs/index.ts'
 import { drop } from './drop.ts'
 import type { Gate } from './gates.ts'
-import type { Known, ObjectId, Outcome } from './objects.ts'
+import type { Failure, Known, ObjectId, Outcome } from './objects.ts'
 import { type OnConflict, reconcileDatabase } from './reconcile.ts'
 import { reconcileFunctions } from './reconcile-functions.ts'
-import { reconcileTable } from './reconcile-table.ts'
+import { reconcileTable, type Renamed } from './reconcile-table.ts'
 import { Sides, type SidesSpec } from './sides.ts'
 
 /** Work on tables goes on for so long before it tells what it has done: what is told is stored, and nothing of it is done twice. */
@@ -22,11 +21,17 @@ export interface TableWork {
   readonly name: string
   readonly known: Known
   readonly sinceMs: number
+  /** What it was called before at the source, where it is at the target by that name. */
+  readonly renamedFrom?: Renamed
   /** Only these of its partitions; without them all. */
   readonly partitions?: readonly string[]
   /** Where work on its partitions has ended before, and how many there were. */
   readonly after?: string
   readonly counted?: number
+  /** What of them did not arrive. */
+  readonly note?: Failure
+  /** Why some of them are not added yet. */
+  readonly waiting?: string
 }
 
 /** What a migration has done, and what comes of it, by the kind of the work. Plain data: it crosses to a worker thread and back. */
@@ -79,8 +84,6 @@ export interface MetadataWork {
 export type WorkKind = keyof MetadataWork
 export interface WorkSides extends SidesSpec {
   readonly onConflict: OnConflict
-  /** Whether nothing is written, and only told what would be. */
-  readonly isDry?: boolean
 }
 export type MetadataQuestion = {
   [K in WorkKind]: { readonly kind: K; readonly sides: WorkSides } & MetadataWork[K]['asked']
@@ -88,16 +91,17 @@ export type MetadataQuestion = {
 export type MetadataAnswer = MetadataWork[WorkKind]['answer']
 
 /** Does a piece of a migration. Throws GantryError NOT_ACCEPTED, and StoreError for what concerns a whole catalog. */
-export async function work(question: MetadataQuestion, bounds?: StoreBounds): Promise<MetadataAnswer> {
+export async function work(question: MetadataQuestion, opening?: CatalogOpening): Promise<MetadataAnswer> {
   const { sides: spec } = question
-  using source = await opened(spec.source, bounds)
+  requirePrivilegesInReach(spec)
+  using source = await opened(spec.source, opening)
   // Nothing ends the work from within: a thread whose answer nobody awaits is ended as a whole.
   const { signal } = new AbortController()
   switch (question.kind) {
     case 'databases':
       return { databases: await source.catalog.databases(signal) }
     case 'tables': {
-      using its = await opened(spec[question.side], bounds)
+      using its = await opened(spec[question.side], opening)
       return { tables: await tablesOf(its.catalog, question.database, signal) }
     }
     case 'position':
@@ -105,14 +109,19 @@ export async function work(question: MetadataQuestion, bounds?: StoreBounds): Pr
     case 'changes':
       return await changesOf(source.catalog, question.after, signal)
     default: {
-      using target = await opened(spec.target, bounds)
-      return await bring(
-        new Sides(source.catalog, target.catalog, spec.locations, spec.isDry),
-        question,
-        signal,
-      )
+      using target = await opened(spec.target, opening)
+      return await bring(new Sides(source.catalog, target.catalog, spec), question, signal)
     }
   }
+}
+
+/** Agents are not asked about privileges: none would be brought, and nothing said. */
+function requirePrivilegesInReach({ source: { options }, privileges = 'none' }: WorkSides): void {
+  if (privileges === 'none' || !('agent' in options)) return
+  throw new StoreError(
+    'unsupported',
+    `privileges cannot be migrated from a catalog through an agent (${options.agent}): create the migration without privileges, or the source catalog without agent`,
+  )
 }
 
 type Bringing = Extract<
@@ -129,7 +138,7 @@ async function bring(sides: Sides, question: Bringing, signal: AbortSignal): Pro
     }
     case 'bring-functions': {
       const { database, known } = question
-      const knownOf = (name: string): Known => known[name] ?? {}
+      const knownOf = (name: string): Known => (Object.hasOwn(known, name) ? known[name]! : {})
       return { outcomes: await reconcileFunctions(sides, database, knownOf, onConflict, signal) }
     }
     case 'drop': {
@@ -156,9 +165,12 @@ async function bringTables(
     const asked = { ...table, database, onConflict, gates, maxDrops, counted, isOver }
     const { outcome, after } = await reconcileTable(sides, asked, signal)
     outcomes.push(outcome)
-    const settled = 'settled' in outcome ? outcome.settled : {}
+    // Where nothing is written, it is as it was.
+    const known = sides.dry === undefined && 'settled' in outcome ? outcome.settled : table.known
     if (after !== undefined) {
-      const rest = { ...table, known: settled, after, counted: outcome.partitions ?? counted }
+      const { note, waiting } = 'settled' in outcome && 'note' in outcome ? outcome : {}
+      const left = { ...(note && { note }), ...(waiting !== undefined && { waiting }) }
+      const rest = { ...table, known, after, counted: outcome.partitions ?? counted, ...left }
       return { outcomes, left: [rest, ...tables.slice(index + 1)] }
     }
     if (isOver()) return { outcomes, left: tables.slice(index + 1) }
@@ -185,7 +197,7 @@ async function changesOf(
   after: string,
   signal: AbortSignal,
 ): Promise<MetadataWork['changes']['answer']> {
-  if (feed === undefined) throw new StoreError('unsupported', `${place} does not tell of its changes`)
+  if (feed === undefined) throw new StoreError('unsupported', `${place} does not report changes`)
   try {
     return { isGap: false, ...(await feed.changes(after, eventsAtOnce, signal)) }
   } catch (error) {
@@ -196,8 +208,8 @@ async function changesOf(
 
 async function opened(
   spec: CatalogSpec,
-  bounds: StoreBounds | undefined,
+  opening: CatalogOpening | undefined,
 ): Promise<Disposable & { readonly catalog: Catalog }> {
-  const catalog = await openCatalog(spec, bounds)
+  const catalog = await openCatalog(spec, opening)
   return { catalog, [Symbol.dispose]: () => catalog.close() }
 }

@@ -1,20 +1,28 @@
 import type { Table } from '../../../../subjects/metadata/objects.ts'
 import { StoreError } from '../../../drivers/contract/store-error.ts'
-import { carryExtras } from './extras.ts'
+import type { TableName } from '../../catalogs/contract/catalog.ts'
+import { carryExtras, extrasOf } from './extras.ts'
 import { type Gate, refusalOfGates } from './gates.ts'
-import type { Failure, Known, Outcome } from './objects.ts'
+import { type Extras, type Failure, failureOf, type Known, type Outcome } from './objects.ts'
 import { reconcilePartitions } from './partitions.ts'
+import { carryPrivileges, type Standing } from './privileges.ts'
 import {
   canBecome,
   conflictMessage,
   type Done,
-  failureOf,
   type OnConflict,
   outcomeOf,
   settle,
+  standingOf,
   type Writing,
 } from './reconcile.ts'
 import type { Sides } from './sides.ts'
+
+/** A table that has another name at the source by now. Plain data. */
+export interface Renamed extends TableName {
+  /** As it was left at the target. */
+  readonly known: Known
+}
 
 /** What is asked of one table or view. */
 export interface TableAsked {
@@ -25,12 +33,17 @@ export interface TableAsked {
   readonly gates: readonly Gate[]
   /** When it was first asked to be brought; what its files were then must have arrived before. In milliseconds since 1970. */
   readonly sinceMs: number
+  readonly renamedFrom?: Renamed | undefined
   /** Of its partitions only these; without them all. */
   readonly partitions?: readonly string[] | undefined
   /** Where a look at its partitions has ended. */
   readonly after?: string | undefined
   /** Partitions that were counted before that. */
   readonly counted: number
+  /** What an earlier look has found that did not arrive. */
+  readonly note?: Failure | undefined
+  /** Why some of them are not added yet. */
+  readonly waiting?: string | undefined
   readonly maxDrops: number
   readonly isOver: () => boolean
 }
@@ -48,17 +61,24 @@ export async function reconcileTable(
   signal: AbortSignal,
 ): Promise<TableDone> {
   let after: string | undefined
+  let renamed: Known | undefined
   const { database, name, known, onConflict, gates } = asked
-  const source = await sides.source.table(database, name, signal)
+  let source: Table | undefined
+  try {
+    source = await sides.source.table(database, name, signal)
+  } catch (error) {
+    return { outcome: { kind: 'table', database, name, result: 'failed', failure: failureOf(error) } }
+  }
   const id = { kind: source?.view === undefined ? 'table' : 'view', database, name } as const
-  const outcome = await outcomeOf(id, async (writing): Promise<Outcome> => {
+  const outcome = await outcomeOf(sides, id, known, async (writing): Promise<Outcome> => {
     if (source === undefined) return { ...id, result: 'gone' }
     const wanted = sides.wanted.table(source)
     const refusal = sides.writer.refuses(wanted)
     if (refusal !== undefined) throw new StoreError('unsupported', refusal)
     const closed = refusalOfGates(gates, sides.locations.pathAtSource(source.storage.location), asked.sinceMs)
     if (closed !== undefined) return { ...id, result: 'waiting', message: closed }
-    const settled = await settleTable(sides, { known, onConflict, wanted, writing }, signal)
+    renamed = await renamedAtTarget(sides, asked, wanted, writing, signal)
+    const settled = await settleTable(sides, { known: renamed ?? known, onConflict, wanted, writing }, signal)
     if (settled === undefined) return { ...id, result: 'conflict', message: conflictMessage }
     const isPartitioned = source.partitionKeys.length > 0 && source.view === undefined
     const done = isPartitioned
@@ -67,10 +87,11 @@ export async function reconcileTable(
           {
             table: { database, name },
             source,
-            names: settled.result === 'created' ? undefined : asked.partitions,
+            names: settled.result === 'created' || renamed !== undefined ? undefined : asked.partitions,
             isNew: settled.result === 'created',
             after: asked.after,
             maxDrops: asked.maxDrops,
+            gates: sides.dry === undefined ? gates : [],
             isOver: asked.isOver,
           },
           signal,
@@ -79,23 +100,61 @@ export async function reconcileTable(
     after = done?.after
     if (done !== undefined && done.held > 0)
       return { ...id, result: 'held', failure: tooMany(done.held, asked.maxDrops), settled: settled.settled }
-    const isToBeMade = sides.dry !== undefined && settled.result === 'created'
-    const note =
-      source.view === undefined && !isToBeMade
-        ? await noteOf(() => carryExtras(sides, source, signal))
-        : undefined
-    const isWhole = asked.partitions === undefined || settled.result === 'created'
+    const extras = await extrasOf(() => extrasOfTable(sides, source, standingOf(sides, settled), signal))
+    const note = asked.note ?? done?.failure ?? extras.note
+    const waiting = asked.waiting ?? done?.waiting
+    const isWhole = asked.partitions === undefined || settled.result === 'created' || renamed !== undefined
+    const isSame = settled.result === 'same'
+    const { differences, left } = extras
+    const isDifferent = sides.dry !== undefined && differences.length > 0
+    const isChanged = (done?.written ?? 0) > 0 || renamed !== undefined || isDifferent
     return {
       ...id,
-      result: settled.result === 'same' && (done?.written ?? 0) > 0 ? 'changed' : settled.result,
+      result: isSame && isChanged ? 'changed' : settled.result,
       settled: settled.settled,
-      ...(settled.differences !== undefined && { differences: settled.differences }),
+      ...(sides.dry && { differences: [...(settled.differences ?? []), ...differences, ...left] }),
       ...(sides.dry !== undefined && isPartitioned && { planned: sides.dry.takePlanned() }),
       ...(done !== undefined && isWhole && { partitions: asked.counted + done.arrived }),
       ...(note !== undefined && { note }),
+      ...(waiting !== undefined && { waiting }),
     }
   })
-  return { outcome, ...(after !== undefined && { after }) }
+  const { renamedFrom } = asked
+  const isRenamed = renamed !== undefined && renamedFrom !== undefined
+  const before = isRenamed && { database: renamedFrom.database, name: renamedFrom.name }
+  return {
+    outcome: { ...outcome, ...(before && { renamedFrom: before }) },
+    ...(after !== undefined && { after }),
+  }
+}
+
+/**
+ * Renames at the target what has got another name at the source, with its partitions, where it is as this migration has left
+ * it, and nothing has the new name there.
+ * @returns what is known of it by its new name; undefined where nothing was renamed
+ */
+async function renamedAtTarget(
+  { writer, target, digest }: Sides,
+  { renamedFrom, database, name }: TableAsked,
+  wanted: Table,
+  writing: Writing,
+  signal: AbortSignal,
+): Promise<Known | undefined> {
+  if (renamedFrom === undefined || writer.renameTable === undefined) return undefined
+  const is = await target.table(renamedFrom.database, renamedFrom.name, signal)
+  const { known } = renamedFrom
+  const isOurs = is !== undefined && (known.inHand === true || digest(is) === known.is)
+  if (!isOurs || !canBecome(is, wanted)) return undefined
+  if ((await target.table(database, name, signal)) !== undefined) return undefined
+  writing()
+  try {
+    await writer.renameTable(renamedFrom, wanted, signal)
+  } catch (error) {
+    // It is made anew then.
+    if (error instanceof StoreError && error.failure === 'unsupported') return undefined
+    throw error
+  }
+  return { inHand: true, ...(known.isTheirs && { isTheirs: true }) }
 }
 
 async function settleTable(
@@ -123,22 +182,24 @@ async function settleTable(
         await writer.dropTable({ database, name }, signal)
         await writer.createTable(wanted, signal)
       },
+      isMadeAnew: (is) => !canBecome(is, wanted),
     },
     writing,
   )
 }
 
-/** What of a table did not arrive, though the table has. */
-async function noteOf(work: () => Promise<void>): Promise<Failure | undefined> {
-  try {
-    await work()
-    return undefined
-  } catch (error) {
-    return failureOf(error)
-  }
-}
+/** A view has neither constraints nor statistics, and what is yet to be made has nothing that they could be compared with. */
+const extrasOfTable = (
+  sides: Sides,
+  source: Table,
+  standing: Standing,
+  signal: AbortSignal,
+): Promise<Extras> =>
+  source.view === undefined && !standing.isToBeMade
+    ? carryExtras(sides, source, standing, signal)
+    : carryPrivileges(sides, { database: source.database, name: source.name }, standing, signal)
 
 const tooMany = (count: number, maxDrops: number): Failure => ({
   failureClass: 'changed',
-  message: `${count} of its partitions are not at the source any more, more than half of them and more than maxDrops (${maxDrops}): approve of it, or raise maxDrops`,
+  message: `${count} of its partitions are no longer at the source, which is more than half of them and more than maxDrops (${maxDrops}): approve the drops, or raise maxDrops`,
 })

@@ -1,8 +1,10 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { Database, Table } from '../../../../subjects/metadata/objects.ts'
-import { StoreError, storeError } from '../../../drivers/contract/store-error.ts'
+import { StoreError } from '../../../drivers/contract/store-error.ts'
 import type { Difference } from './differences.ts'
-import type { Failure, Known, ObjectId, Outcome, Settled } from './objects.ts'
+import { extrasOf } from './extras.ts'
+import { carryPrivileges, type Standing } from './privileges.ts'
+import { failureOf, isOwn, type Known, type ObjectId, type Outcome, type Settled } from './objects.ts'
 import type { Sides } from './sides.ts'
 
 export type OnConflict = 'report' | 'overwrite'
@@ -16,12 +18,16 @@ interface Steps<T extends object> {
   readonly read: () => Promise<T | undefined>
   readonly create: () => Promise<void>
   readonly alter: (is: T) => Promise<void>
+  /** Whether it can only be altered by making it anew; absent for never. */
+  readonly isMadeAnew?: (is: T) => boolean
 }
 
 /** What an object has become. */
 export interface Done {
   readonly result: 'same' | 'created' | 'changed'
   readonly settled: Settled
+  /** Whether this migration made it, now or before. */
+  readonly isOwn: boolean
   /** Of one that would be changed, where nothing is written. */
   readonly differences?: readonly Difference[]
 }
@@ -38,15 +44,24 @@ export async function settle<T extends Database | Table>(
   sides: Sides,
   known: Known,
   onConflict: OnConflict,
-  { wanted, read, create, alter }: Steps<T>,
+  { wanted, read, create, alter, isMadeAnew }: Steps<T>,
   writing: Writing,
 ): Promise<Done | undefined> {
   const digest = sides.digest(wanted)
+  // What was once overwritten is the migration's own.
+  const whose = (isItsOwn: boolean) =>
+    isItsOwn || onConflict === 'overwrite' ? {} : { isTheirs: true as const }
   for (let attempt = 1; ; attempt++) {
     const is = await read()
     const found = is && sides.digest(is)
-    if (found !== undefined && (found === digest || (known.wanted === digest && known.is === found)))
-      return { result: 'same', settled: { wanted: digest, is: found } }
+    // Most are as they were left: the last one makes two digests more.
+    const isSeenSame = found === digest || (known.wanted === digest && known.is === found)
+    if (is !== undefined && found !== undefined && (isSeenSame || sides.isSame(wanted, is)))
+      return {
+        result: 'same',
+        settled: { wanted: digest, is: found, ...whose(isOwn(known)) },
+        isOwn: isOwn(known),
+      }
     // One that was never there, or that somebody has dropped, is compared as well.
     const isOurs = known.is === found || known.inHand === true || onConflict === 'overwrite'
     if (!isOurs) return undefined
@@ -59,38 +74,46 @@ export async function settle<T extends Database | Table>(
       continue
     }
     const result = is === undefined ? 'created' : 'changed'
+    const isItsOwn = is === undefined || isMadeAnew?.(is) === true || isOwn(known)
     if (sides.dry !== undefined)
       return {
         result,
-        settled: { wanted: digest, is: digest },
+        settled: { wanted: digest, is: digest, ...whose(isItsOwn) },
+        isOwn: isItsOwn,
         ...(is !== undefined && { differences: sides.differences(wanted, is) }),
       }
     const now = await read()
-    if (now === undefined) throw new StoreError('changed', 'somebody else has dropped it at the same time')
-    return { result, settled: { wanted: digest, is: sides.digest(now) } }
+    if (now === undefined) throw new StoreError('changed', 'another program dropped it at the same time')
+    return {
+      result,
+      settled: { wanted: digest, is: sides.digest(now), ...whose(isItsOwn) },
+      isOwn: isItsOwn,
+    }
   }
 }
 
-/** What an error means for one object; throws what concerns the whole catalog. */
-export function failureOf(error: unknown): Failure {
-  const failed = storeError(error)
-  if (isOfAll(failed)) throw failed
-  return { failureClass: failed.failure, message: failed.message }
-}
+/** Ends the work on an object that would be written, and of which that is not stored yet. */
+class NotNoted extends Error {}
 
-/** Whether no other object would fare better. */
-const isOfAll = ({ failure }: StoreError): boolean =>
-  failure === 'unreachable' || failure === 'refused' || failure === 'throttled'
-
-/** What became of an object, with all errors that are its own. */
+/**
+ * What became of an object, with all errors that are its own. Of one that is not noted nothing is written: should the answer
+ * get lost, what is at the target would be taken for the migration's own work.
+ */
 export async function outcomeOf(
+  { dry }: Pick<Sides, 'dry'>,
   id: ObjectId,
+  { inHand = false, isNoted = inHand }: Known,
   work: (writing: Writing) => Promise<Outcome>,
 ): Promise<Outcome> {
   let isWritten: true | undefined
+  const writing = () => {
+    if (!isNoted && dry === undefined) throw new NotNoted()
+    isWritten = true
+  }
   try {
-    return await work(() => void (isWritten = true))
+    return await work(writing)
   } catch (error) {
+    if (error instanceof NotNoted) return { ...id, result: 'to-be-noted' }
     return {
       ...id,
       result: 'failed',
@@ -101,7 +124,7 @@ export async function outcomeOf(
 }
 
 export const conflictMessage =
-  'somebody else has made, changed or dropped it at the target: it stays as it is there until onConflict is overwrite, or both are the same'
+  'another program created, changed or dropped it at the target: the target is not changed unless onConflict is overwrite, or both become equal'
 
 /** Brings a database. Throws StoreError for what concerns the whole catalog. */
 export async function reconcileDatabase(
@@ -112,7 +135,7 @@ export async function reconcileDatabase(
   signal: AbortSignal,
 ): Promise<Outcome> {
   const id = { kind: 'database', database: name } as const
-  return outcomeOf(id, async (writing) => {
+  return outcomeOf(sides, id, known, async (writing) => {
     const source = await sides.source.database(name, signal)
     if (source === undefined) return { ...id, result: 'gone' }
     const wanted = sides.wanted.database(source)
@@ -133,11 +156,26 @@ export async function reconcileDatabase(
       },
       writing,
     )
-    return settled === undefined
-      ? { ...id, result: 'conflict', message: conflictMessage }
-      : { ...id, ...settled }
+    if (settled === undefined) return { ...id, result: 'conflict', message: conflictMessage }
+    const standing = standingOf(sides, settled)
+    const extras = await extrasOf(() => carryPrivileges(sides, { database: name }, standing, signal))
+    const { differences, left, note } = extras
+    const isChanged = settled.result === 'same' && sides.dry !== undefined && differences.length > 0
+    return {
+      ...id,
+      result: isChanged ? 'changed' : settled.result,
+      settled: settled.settled,
+      ...(sides.dry && { differences: [...(settled.differences ?? []), ...differences, ...left] }),
+      ...(note !== undefined && { note }),
+    }
   })
 }
+
+/** What privileges of an object are to be looked at. */
+export const standingOf = ({ dry }: Pick<Sides, 'dry'>, { result, isOwn: isItsOwn }: Done): Standing => ({
+  isOwn: isItsOwn,
+  isToBeMade: dry !== undefined && result === 'created',
+})
 
 const defaultDatabase = 'default'
 

@@ -6,11 +6,12 @@ import type {
   Partition,
   Table,
 } from '../../../../subjects/metadata/objects.ts'
+import type { StatisticsOf } from '../../../../subjects/metadata/migrations.ts'
 import { StoreError } from '../../../drivers/contract/store-error.ts'
 import type { Catalog, CatalogWriter } from '../../catalogs/contract/catalog.ts'
 import { type Difference, differencesOf } from './differences.ts'
 import { DryWriter } from './dry-writer.ts'
-import { digestOf } from './objects.ts'
+import { digestOf, type RoleMember } from './objects.ts'
 import { type LocationRules, Locations } from './locations.ts'
 
 /** Both ends of a migration. Plain data. */
@@ -18,7 +19,15 @@ export interface SidesSpec {
   readonly source: CatalogSpec
   readonly target: CatalogSpec
   readonly locations: LocationRules
+  readonly statistics: StatisticsOf
+  /** Absent for none. */
+  readonly privileges?: PrivilegesOfSome
+  /** Whether nothing is written, and only told what would be. */
+  readonly isDry?: boolean
 }
+
+/** Of which objects privileges are brought: of those that the migration made, of all, or of none. */
+export type PrivilegesOfSome = 'own' | 'all' | 'none'
 
 type CatalogObject = Database | Table | Partition | CatalogFunction
 
@@ -28,19 +37,35 @@ export class Sides {
   readonly target: Catalog
   readonly writer: CatalogWriter
   readonly locations: Locations
+  /** Which are brought. */
+  readonly statistics: StatisticsOf
+  readonly privileges: PrivilegesOfSome
+  /** Roles that were looked at already, with the members in which they differ and are left. */
+  readonly roles = new Map<string, readonly RoleMember[]>()
   /** There where nothing is written, and only told what would be. */
   readonly dry: DryWriter | undefined
 
   /** Throws StoreError `unsupported` for a target that can only be read. */
-  constructor(source: Catalog, target: Catalog, locations: LocationRules, isDry = false) {
+  constructor(
+    source: Catalog,
+    target: Catalog,
+    {
+      locations,
+      statistics,
+      privileges = 'none',
+      isDry = false,
+    }: Pick<SidesSpec, 'locations' | 'statistics' | 'privileges' | 'isDry'>,
+  ) {
     const { writer } = target
     if (writer === undefined)
-      throw new StoreError('unsupported', `${target.place} can only be read; take another catalog as target`)
+      throw new StoreError('unsupported', `${target.place} is read-only; use another catalog as target`)
     this.source = source
     this.target = target
     this.dry = isDry ? new DryWriter(writer) : undefined
     this.writer = this.dry ?? writer
     this.locations = new Locations(locations)
+    this.statistics = statistics
+    this.privileges = privileges
   }
 
   /** What the target is to have of something at the source. */
@@ -53,13 +78,16 @@ export class Sides {
   }
 
   /** What an object is but for what the target says of its own work. */
-  digest(object: CatalogObject): string {
-    return digestOf(this.#compared(object))
+  readonly digest = (object: CatalogObject): string => digestOf(this.#compared(object))
+
+  /** Whether the target has what is wanted, whoever made it so. */
+  isSame<T extends CatalogObject>(wanted: T, found: T): boolean {
+    return this.digest(wanted) === this.digest(asked(wanted, found))
   }
 
   /** In what two objects differ, by the same measure. */
-  differences(wanted: CatalogObject, found: CatalogObject): Difference[] {
-    return differencesOf(this.#compared(wanted), this.#compared(found))
+  differences<T extends CatalogObject>(wanted: T, found: T): Difference[] {
+    return differencesOf(this.#compared(wanted), this.#compared(asked(wanted, found)))
   }
 
   #compared(object: CatalogObject): object {
@@ -67,7 +95,7 @@ export class Sides {
       createdMs: undefined,
       ...('parameters' in object ? this.#own(object) : object),
     }
-    return rest
+    return withoutEmptyAuthorities(rest)
   }
 
   /** Without what a catalog says of its own work. */
@@ -81,3 +109,27 @@ export class Sides {
     return { ...object, parameters }
   }
 }
+
+/** What is there, without what was not asked for: an object without owner gets one where all have one. */
+function asked<T extends CatalogObject>(wanted: T, found: T): T {
+  if (!('owner' in found) || 'owner' in wanted) return found
+  const { owner: _owner, ...rest } = found
+  return rest as T
+}
+
+/** `file:///folder` and `file:/folder` are one place, and metastores make the one of the other. */
+function withoutEmptyAuthorities(object: object): object {
+  const {
+    location,
+    managedLocation,
+    storage,
+  }: Partial<Pick<Database, 'location' | 'managedLocation'> & Pick<Table, 'storage'>> = object
+  return {
+    ...object,
+    ...(location !== undefined && { location: plain(location) }),
+    ...(managedLocation !== undefined && { managedLocation: plain(managedLocation) }),
+    ...(storage?.location !== undefined && { storage: { ...storage, location: plain(storage.location) } }),
+  }
+}
+
+const plain = (location: string): string => location.replace(/^([a-z][a-z0-9+.-]*):\/\/\/(?!\/)/i, '$1:/')

@@ -16,11 +16,11 @@ export function whyNotCleaned({
   targetMatch,
 }: Pick<MigrationRecord, 'kind' | 'links' | 'targetMatch'>): string | undefined {
   if (kind !== 'once')
-    return `is only for one-time migrations; one that is ${kind} still needs what it has copied`
+    return `is only for one-time migrations; a ${kind} migration still needs the files that it has copied`
   if (targetMatch !== undefined)
-    return 'cannot be combined with targetMatch: what is gone from the source would be deleted at the target'
+    return 'cannot be combined with targetMatch: files removed from the source would be deleted at the target'
   if (links === 'follow')
-    return 'cannot be combined with links=follow: what links lead to may be needed elsewhere'
+    return 'cannot be combined with links=follow: the targets of links may be needed elsewhere'
   return undefined
 }
 
@@ -36,11 +36,13 @@ export async function requireCleanable(
   const reason = whyNotCleaned(record)
   if (reason !== undefined) throw notAccepted('migrationId', `is ${migrationId}; a cleanup ${reason}`)
   if (state !== 'COMPLETED')
-    throw refused(`${migrationId} is ${state}: its source is cleaned up when it is COMPLETED`)
+    throw refused(`${migrationId} is ${state}: its source can be cleaned up only when it is COMPLETED`)
   const from = await dependencies.locate(source, path)
   for (const there of targetsOf(record)) {
     if (areNested(from, await dependencies.locate(target, there)))
-      throw refused(`${there} of ${target} and ${path} of ${source} are one folder, or one is in the other`)
+      throw refused(
+        `${there} of ${target} and ${path} of ${source} are the same folder, or one contains the other`,
+      )
   }
   const others = await dependencies.records.all()
   for (const other of others) {

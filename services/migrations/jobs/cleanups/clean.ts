@@ -72,7 +72,7 @@ export async function clean(
   if (onlyIfAll && kept > 0)
     return {
       status: 'CANCELLED',
-      message: `nothing was removed, as ${plural(kept, 'path')} would have stayed`,
+      message: `nothing was removed, because ${plural(kept, 'path')} would have been kept`,
     }
   // Before anything is gone: a match of the target afterwards would take it from there too.
   await records.update(migrationId, (current) =>

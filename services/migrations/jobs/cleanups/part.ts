@@ -12,7 +12,7 @@ import { service } from '../../../kit/part.ts'
 import type { PlaceDependencies } from '../../places/places.ts'
 import type { MigrationRecord } from '../../lifecycle/record.ts'
 import { forgetJobsOf } from '../../../jobs/forget-jobs.ts'
-import { hasEnded } from '../../../jobs/job-record.ts'
+import { hasEnded } from '../../../../subjects/migrations/model/jobs.ts'
 import { KeptRecords } from '../../../jobs/kept-records.ts'
 import { ReportStore } from '../../../jobs/reports.ts'
 import { WalkJobs } from '../../../jobs/walk-jobs.ts'
@@ -99,7 +99,7 @@ const cancelled = (record: CleanupRecord): CleanupRecord =>
         ...record,
         status: 'CANCELLED',
         finished: new Date().toISOString(),
-        message: 'Its stored record may be outdated: start a new cleanup',
+        message: 'The stored record of the cleanup may be outdated: start a new cleanup',
       }
 
 /** What was removed stays removed; what was kept is looked at again. */

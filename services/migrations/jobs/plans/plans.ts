@@ -77,7 +77,7 @@ export class Plans {
     if (plan?.record.migrationId === migrationId) return plan
     throw new GantryError(
       'NOT_FOUND',
-      `there is no plan ${planId} of ${migrationId} any more; ask for a new one`,
+      `there is no plan ${planId} of ${migrationId}: it has expired; create a new one`,
     )
   }
 
@@ -87,7 +87,7 @@ export class Plans {
     this.#forgetOld()
     const atWork = [...this.#plans.values()].filter(({ status }) => status === 'IN_PROGRESS').length
     if (atWork >= maxAtOnce)
-      throw new GantryError('OVERLOADED', `${maxAtOnce} plans are being made; try again when one is done`)
+      throw new GantryError('OVERLOADED', `${maxAtOnce} plans are being created; try again when one is done`)
     const planned = new Planned()
     const planId = crypto.randomUUID()
     const { promise, resolve } = Promise.withResolvers<void>()

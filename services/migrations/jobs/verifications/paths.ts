@@ -10,7 +10,7 @@ export function pathWithin(root: Uint8Array, text: string): StorePath {
   const path = pathFromText(text, field)
   const folder = Buffer.from(root)
   if (isWithin(folder, path)) return relativePath(folder, path)
-  throw refused(`has ${text}, which is not within the migration's path ${textFromPath(folder)}`)
+  throw refused(`contains ${text}, which is outside the path of the migration, ${textFromPath(folder)}`)
 }
 
 /**
@@ -24,7 +24,7 @@ export function pathsWithin(migrationPath: string, originalPaths: readonly strin
   for (const one of paths) {
     const other = paths.find((candidate) => candidate !== one && isWithin(one.path, candidate.path))
     if (other !== undefined)
-      throw refused(`has ${other.text}, which is part of ${one.text}; leave one of them out`)
+      throw refused(`contains ${other.text}, which is inside ${one.text}; remove one of them`)
   }
   return originalPaths.map((text) => textFromPath(pathFromText(text, field)))
 }

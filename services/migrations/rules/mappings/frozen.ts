@@ -45,6 +45,8 @@ export function regionsOf({ path, pathMappings = [] }: Moved): EngineMapping[] {
 
 /** The mappings of a migration for the engine; undefined when every path is the same at the target. */
 export function engineMappings(record: Moved): EngineMapping[] | undefined {
+  // Most have none, and a new migration is held against thousands.
+  if (record.pathMappings === undefined || record.pathMappings.length === 0) return undefined
   const regions = regionsOf(record)
   const isPlain = regions.every(({ from, to }) => from.equals(to))
   return isPlain ? undefined : regions

@@ -44,12 +44,12 @@ export function mappingsOfNew(
 ): PathMapping[] {
   const { pathMappings, conflicting } = checkMappings(mappings, others, asked)
   if (pathMappings.length > maxPathMappings) {
-    throw notAccepted('path', `has ${pathMappings.length} path mappings; the most are ${maxPathMappings}`)
+    throw notAccepted('path', `has ${pathMappings.length} path mappings; the maximum is ${maxPathMappings}`)
   }
   if (conflicting.length === 0) return pathMappings
   throw new GantryError(
     'ALREADY_EXISTS',
-    `by its path mappings or theirs, it would write to the same places of ${asked.target} as ${conflicting.join(', ')}, from elsewhere`,
+    `with these path mappings it would write to the same paths of ${asked.target} as ${conflicting.join(', ')}`,
     { details: { conflictingMigrationIds: conflicting } },
   )
 }
@@ -86,7 +86,7 @@ export function mappingHandlers(dependencies: MappingDependencies): Handlers<typ
       if (other !== undefined && other.id !== id) {
         throw new GantryError(
           'ALREADY_EXISTS',
-          `${other.id} leads ${other.sourcePath} of ${other.sourceFileSystem} to ${other.targetPath} of ${other.targetFileSystem}`,
+          `${other.id} already maps ${other.sourcePath} of ${other.sourceFileSystem} to ${other.targetPath} of ${other.targetFileSystem}`,
           { details: { pathMappingId: other.id } },
         )
       }

@@ -172,6 +172,6 @@ ldapTest('without the directory it is 503 and open to nobody, and works again wi
 
 ldapTest('no password is in the log', async () => {
   const text = recorded.text()
-  expect(text).toContain('The directory could not be asked')
+  expect(text).toContain('The directory could not be queried')
   for (const secret of ['of ann', 'of bob', 'of eve', manager.password]) expect(text).not.toContain(secret)
 })

@@ -5,6 +5,7 @@ import {
 } from '@azure/storage-blob'
 import fc from 'fast-check'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import { monotonicMs } from '../../../../broker/common/monotonic.ts'
 import { Adls2Driver } from '../../../../services/drivers/adls2/adls2.ts'
 import { BlobChangeFeed } from '../../../../services/drivers/adls2/change-feed/change-feed.ts'
 import { ChangeLog } from '../../../../services/drivers/adls2/change-feed/change-log.ts'
@@ -82,6 +83,10 @@ class Follower {
     else this.waiting.push(done)
   }
 
+  get toldUntilMs(): number {
+    return this.#feed?.toldUntilMs ?? Number.NaN
+  }
+
   finish(): void {
     this.finishes = true
     for (const done of this.waiting.splice(0)) done()
@@ -107,6 +112,15 @@ class Follower {
     return this.close()
   }
 }
+
+test('what Azure may not have written down yet does not count as told', async () => {
+  const one = new Follower()
+  await one.open()
+  const beganMs = one.toldUntilMs
+  expect(beganMs).toBeLessThan(monotonicMs() - 60_000)
+  await until('it looks again', () => one.toldUntilMs > beganMs)
+  await one.close()
+})
 
 test('what Azure adds is told: of all shards, files and segments, of this container and folder', async () => {
   await double.consumable(hourBefore)

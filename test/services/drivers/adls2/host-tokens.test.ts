@@ -86,6 +86,31 @@ test('a workload identity is exchanged for a token', async () => {
   expect(double.lines).toEqual(['POST /tenant/oauth2/v2.0/token', 'POST /tenant/oauth2/v2.0/token'])
 })
 
+test('only the identity that the setting names is used', async () => {
+  const others = /names others alone/
+  const refused = async (options: Options, allowed: string) => {
+    await using driver = open(options, [allowed])
+    expect(() => driver.requirePlace()).toThrow(others)
+    expect(await failureOf(driver.probe(never))).toBe('refused')
+  }
+  await refused(managed, 'instance:mover')
+  await refused({ ...managed, oauthClientId: 'reader' }, 'instance:mover')
+  await refused({ ...managed, oauthClientId: 'reader' }, 'instance:default')
+  await refused({ ...workload, oauthClientId: 'reader' }, 'web-identity:mover')
+  expect(double.asked).toEqual([])
+  const used: [Options, string][] = [
+    [managed, 'instance:default'],
+    [{ ...managed, oauthClientId: 'mover' }, 'instance:mover'],
+    [{ ...workload, oauthClientId: 'mover' }, 'web-identity:mover'],
+  ]
+  for (const [options, allowed] of used) {
+    await using driver = open(options, [allowed])
+    driver.requirePlace()
+    await driver.probe(never)
+  }
+  expect(double.asked).toHaveLength(used.length)
+})
+
 test.each<[string, Options, readonly string[], RegExp]>([
   ['the machine', managed, ['web-identity'], /provider\.type uses credentials of the host.* add instance to/],
   ['a workload', workload, ['instance'], /add web-identity to the setting hostCredentials/],

@@ -8,6 +8,7 @@ import { HostPermission } from '../../../../services/drivers/host-credentials/pe
 import {
   hostCredentials,
   type HostChoice,
+  identityNames,
 } from '../../../../services/drivers/aws-credentials/host-credentials.ts'
 import { S3Driver } from '../../../../services/drivers/s3a/s3a.ts'
 import { hostIdentities } from '../../../../subjects/filesystems/host-identities.ts'
@@ -62,7 +63,14 @@ const credentialsOf = (choice: Partial<HostChoice>, allowed: readonly string[] =
   }
   const { identities, profileFile } = whole
   const wanted = profileFile === undefined ? identities : [profileFile]
-  return hostCredentials(whole, new HostPermission(boundsOf(allowed), wanted, 'credentialsProvider'))
+  const permission = new HostPermission(
+    boundsOf(allowed),
+    wanted,
+    'credentialsProvider',
+    [],
+    identityNames(whole),
+  )
+  return hostCredentials(whole, permission)
 }
 const instance = ['instance'] as const
 const untilMoved = (ms: number) => vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + ms })
@@ -290,6 +298,57 @@ test('the chain takes the first that the host has and the setting allows', async
   expect(await credentialsOf({}).get()).toMatchObject({ accessKey: 'E' })
   vi.stubEnv('AWS_EC2_METADATA_DISABLED', 'true')
   await expect(credentialsOf({}, ['instance']).get()).rejects.toThrow(/it has none \(looked for: instance\)/)
+})
+
+describe('where the setting names one of several', () => {
+  const others = /credentialsProvider uses credentials of the host of which .* names others alone/
+
+  test('only that role of an instance is used', async () => {
+    const named = [`instance:${role}`]
+    expect(await credentialsOf({ identities: instance }, named).get()).toMatchObject(double.keys)
+    const given = double.given.length
+    const other = credentialsOf({ identities: instance }, ['instance:another', 'profile'])
+    await expect(other.get()).rejects.toMatchObject({
+      failure: 'refused',
+      message: expect.stringMatching(others),
+    })
+    await expect(other.get()).rejects.not.toThrow(role)
+    expect(double.given).toHaveLength(given)
+  })
+
+  test('only that profile is used, in the chain too', async () => {
+    const keys = (name: string) => `[${name}]\naws_access_key_id=${name}\naws_secret_access_key=S\n`
+    vi.stubEnv('AWS_SHARED_CREDENTIALS_FILE', file('two', keys('default') + keys('backup')))
+    const get = (profile: string | undefined, allowed: readonly string[], identities = hostIdentities) =>
+      credentialsOf({ identities, profile }, allowed).get()
+    expect(await get('backup', ['profile:backup'])).toMatchObject({ accessKey: 'backup' })
+    expect(await get(undefined, ['profile:default'])).toMatchObject({ accessKey: 'default' })
+    await expect(get(undefined, ['profile:backup'])).rejects.toThrow(others)
+    await expect(get('backu', ['profile:backup'])).rejects.toThrow(others)
+    expect(await get(undefined, ['profile:backup', 'instance'])).toMatchObject(double.keys)
+    vi.stubEnv('AWS_PROFILE', 'backup')
+    expect(await get(undefined, ['profile:backup'])).toMatchObject({ accessKey: 'backup' })
+  })
+
+  test('only that role of a web identity is used', async () => {
+    const identities = ['web-identity'] as const
+    const arn = 'arn:aws:iam::123456789012:role/mover'
+    vi.stubEnv('AWS_WEB_IDENTITY_TOKEN_FILE', file('token', subjectToken))
+    vi.stubEnv('AWS_ROLE_ARN', arn)
+    vi.stubEnv('AWS_ENDPOINT_URL_STS', double.url)
+    const other = credentialsOf({ identities }, [`web-identity:${arn}s`])
+    await expect(other.get()).rejects.toThrow(others)
+    expect(double.asked).toEqual([])
+    expect(await credentialsOf({ identities }, [`web-identity:${arn}`]).get()).toMatchObject(double.keys)
+  })
+
+  test('what has no name is not allowed by one, nor a file by what begins as it does', async () => {
+    const bounds = boundsOf(['environment:x', '/profiles:x'])
+    for (const wanted of ['environment', '/profiles'])
+      expect(() => new HostPermission(bounds, [wanted], 'field').require()).toThrow(
+        /may not: an administrator/,
+      )
+  })
 })
 
 describe('a filesystem', () => {

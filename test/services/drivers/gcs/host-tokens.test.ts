@@ -129,6 +129,17 @@ test('the configuration is taken from a file that the setting names, or that of 
   expect(double.lines).toEqual(['POST /v1/token', 'POST /v1/token'])
 })
 
+test('the machine’s own account, and the federation of the service, are named default', async () => {
+  await using driver = open(machine, ['instance:default'])
+  await driver.probe(never)
+  await using other = open(machine, ['instance:another'])
+  expect(() => other.requirePlace()).toThrow(/names others alone/)
+  await using federation = open(type(federationType), ['web-identity:another'])
+  expect(() => federation.requirePlace()).toThrow(/names others alone/)
+  await using own = open(type(federationType), ['web-identity:default'])
+  own.requirePlace()
+})
+
 test.each<[string, () => Options, RegExp]>([
   ['the machine', () => machine, /fs\.gs\.auth\.type uses credentials of the host.* instance to the setting/],
   ['a file of a subject', () => ({ jsonKey: config() }), /jsonKey uses credentials of the host/],

@@ -39,7 +39,7 @@ test.each([
 ])('%d with other JSON is not told, and no such service', async (status, body, failure) => {
   await using driver = await against(json(status, body))
   const probed = driver.probe(new AbortController().signal)
-  await expect(probed).rejects.toThrow(/is no Cloud Storage endpoint that can be reached/)
+  await expect(probed).rejects.toThrow(/127\.0\.0\.1:\d+ is no Cloud Storage endpoint that can be reached/)
   await expect(probed).rejects.not.toThrow(/inner service/)
   expect(await failureOf(driver.stat(at))).toBe(failure)
 })

@@ -1,9 +1,6 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { StoreError } from '../../../../services/drivers/contract/driver.ts'
-import {
-  DelegationTokens,
-  type TokenService,
-} from '../../../../services/drivers/hdfs/kerberos/delegation-tokens.ts'
+import { DelegationTokens, type TokenService } from '../../../../services/drivers/hdfs/delegation-tokens.ts'
 
 beforeEach(() => void vi.useFakeTimers())
 afterEach(() => void vi.useRealTimers())

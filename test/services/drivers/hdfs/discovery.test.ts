@@ -58,11 +58,11 @@ test('the older name of the address counts, the later file goes first, and refer
 test.each([
   ['no file', {}, /there is no core-site\.xml or hdfs-site\.xml in .* set HADOOP_CONF_DIR/],
   ['no address', { 'hdfs-site.xml': siteFile({ 'dfs.replication': '3' }) }, /say nothing of fs\.defaultFS/],
-  ['another text', { 'core-site.xml': 'fs.defaultFS=x' }, /core-site\.xml is no configuration of Hadoop/],
+  ['another text', { 'core-site.xml': 'fs.defaultFS=x' }, /core-site\.xml is not a Hadoop configuration/],
   [
     'entities',
     { 'core-site.xml': `<!DOCTYPE x [<!ENTITY a "b">]><configuration>&a;</configuration>` },
-    /core-site\.xml is no configuration of Hadoop/,
+    /core-site\.xml is not a Hadoop configuration/,
   ],
   ['too much', { 'core-site.xml': ' '.repeat(2 ** 20 + 1) }, /has 1048577 bytes/],
 ])('with %s nothing is found, and why', async (_what, files, message) => {

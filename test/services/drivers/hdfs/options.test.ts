@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
+import { holds } from '../../../../services/drivers/contract/location.ts'
 import { clusterAddress } from '../../../../services/drivers/hdfs/address.ts'
 import { HdfsDriver } from '../../../../services/drivers/hdfs/hdfs.ts'
 import { readProperties } from '../../../../services/drivers/contract/properties.ts'
@@ -38,6 +39,46 @@ test.each([
   ['hdfs://lake', pair, ['http://one.example:9870', 'http://two.example:50070']],
 ])('%s with %j is at %j', (defaultFS, additionalProperties, addresses) => {
   expect(addressesOf({ defaultFS, additionalProperties })).toEqual(addresses)
+})
+
+const isOneFilesystem = async (...named: readonly (readonly [string, Record<string, string>])[]) => {
+  const [one, other] = named.map(
+    ([defaultFS, additionalProperties]) => new HdfsDriver({ defaultFS, additionalProperties }),
+  ) as [HdfsDriver, HdfsDriver]
+  const root = Buffer.from('')
+  const is = holds(one.locate(root), other.locate(root))
+  await Promise.all([one.close(), other.close()])
+  return is
+}
+
+const overTls = { 'dfs.http.policy': 'HTTPS_ONLY' }
+test.each([
+  ['hdfs://one.example:8020', {}],
+  ['hdfs://One.Example', {}],
+  ['webhdfs://one.example', {}],
+  ['webhdfs://one.example:9870', {}],
+  ['swebhdfs://one.example:9871', {}],
+  ['hdfs://one.example', overTls],
+  ['hdfs://one.example', { 'dfs.namenode.http-address': '0.0.0.0:9870' }],
+  ['hdfs://one.example', { 'dfs.namenode.http-address': 'web.example:9870' }],
+])('%s with %j is the cluster of hdfs://one.example', async (defaultFS, properties) => {
+  expect(await isOneFilesystem(['hdfs://one.example', {}], [defaultFS, properties])).toBe(true)
+})
+
+const webAt = (port: number) => ({ 'dfs.namenode.http-address': `one.example:${port}` })
+test.each([
+  [['hdfs://one.example:9000', webAt(9880)], ['hdfs://one.example:9001', webAt(9890)], false],
+  [['hdfs://one.example', {}], ['hdfs://one.example:9001', webAt(9890)], false],
+  [['hdfs://one.example', webAt(9890)], ['webhdfs://one.example:9890', {}], true],
+  [
+    ['hdfs://one.example', webAt(50_070)],
+    ['hdfs://one.example', { ...overTls, 'dfs.namenode.https-address': 'one.example:50470' }],
+    true,
+  ],
+  [['hdfs://lake', pair], ['hdfs://lake', pair], true],
+  [['hdfs://lake', pair], ['hdfs://one.example', {}], false],
+] as const)('that %j and %j are one cluster is %j', async (one, other, is) => {
+  expect(await isOneFilesystem(one, other)).toBe(is)
 })
 
 const opening =

@@ -59,6 +59,16 @@ test('what is renamed within a folder is told as such, what is above first; into
   expect(renamedIn(differences, '')).toHaveLength(5)
 })
 
+test('what got its name once it was written was not renamed: the target has nothing of it', () => {
+  const differences = [
+    { type: 'RENAME', path: 'd/.gantry~m~0123abcd.1.0123456789ab.0~1', to: 'd/a' },
+    { type: 'RENAME', path: '.gantry~m~0123abcd.1.0123456789ab.0~2/part', to: 'b' },
+    { type: 'RENAME', path: 'c._COPYING_', to: 'c' },
+    { type: 'RENAME', path: 'e', to: 'f' },
+  ] as const
+  expect(renamedIn(differences, '')).toEqual([{ from: 'e', to: 'f' }])
+})
+
 test('under what had gone, and in what had come, is looked again, without reading it', () => {
   const differences = [
     { type: 'DELETE', path: 'data/gone' },

@@ -219,3 +219,8 @@ test('a file that a try before has written over, once that came through, does no
   // What the try before may make yet is removed again and again.
   expect(service.requests.at(-1)).toBe('DELETE')
 })
+
+test('what is no WebHDFS is told with the port that was asked, which nobody has to have given', async () => {
+  await using service = await startService((_request, response) => void response.writeHead(200).end('<html>'))
+  await expect(service.driver.probe(never)).rejects.toThrow(/127\.0\.0\.1:\d+ is no WebHDFS endpoint/)
+})

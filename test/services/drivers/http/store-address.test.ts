@@ -58,7 +58,7 @@ test('a host with the port of HTTP is that port alone', () => {
 
 test('a name is judged by the addresses that it leads to, at each connection', async () => {
   const name = 'localhost'
-  await expect(lookedUp(addressOf('store.example', []), name)).rejects.toThrow('an inner network')
+  await expect(lookedUp(addressOf('store.example', []), name)).rejects.toThrow('a private network')
   expect(await lookedUp(addressOf('store.example', ['127.0.0.0/8']), name)).toBe('127.0.0.1')
   expect(await lookedUp(addressOf(name, [name]), name)).toBe('127.0.0.1')
 })
@@ -69,6 +69,6 @@ test('a driver that is kept open is told of what is allowed by now', async () =>
   const driver = await openDriver({ kind: 'adls2-shared-key', options }, 'target', bounds)
   driver.requirePlace?.()
   allow(bounds, { roots: undefined, hosts: [] })
-  expect(() => driver.requirePlace?.()).toThrow('endpoint 127.0.0.1 is an address of this host')
+  expect(() => driver.requirePlace?.()).toThrow('endpoint 127.0.0.1 is an address on this host')
   await driver.close()
 })

@@ -79,9 +79,9 @@ testUnless(whyNoMount(), 'a migration into its own source is refused, wherever t
     requireApart({ locate: at }, { source: folder.source, path: '/', target, targets: ['/'] })
   for (const [target, relation] of [
     [folder.again, 'is the same folder as'],
-    [`${folder.again}/in`, 'lies inside'],
-    [folder['part of it'], 'lies inside'],
-    [`${folder.apart}/in`, 'lies inside'],
+    [`${folder.again}/in`, 'is inside'],
+    [folder['part of it'], 'is inside'],
+    [`${folder.apart}/in`, 'is inside'],
     [folder.root, 'contains'],
   ] as const) {
     await expect(into(target), target).rejects.toThrow(`/ in ${target} ${relation} / in ${folder.source}`)

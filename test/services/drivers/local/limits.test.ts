@@ -73,6 +73,9 @@ testUnless(noMount, 'a store that is read-only fails as a whole, and what is the
     driver.remove(path('file')),
   ]
   for (const attempt of attempts) expect(await failureOf(attempt)).toBe('refused')
+  await expect(driver.makeFolder(path('folder'), {})).rejects.toThrow(
+    /^read-only file system: mount it writable or choose another folder \(EROFS in mkdir\)$/,
+  )
   expect((await contentOf(driver, path('file'))).toString()).toBe('bytes')
 })
 

@@ -290,6 +290,26 @@ testUnless(notRoot, 'what is somebody else’s is not changed, and is named as t
   expect(await store.modes()).toMatchObject({ 'a/theirs/': 0o755, file: 0o600, 'closed/': 0o700 })
 })
 
+testUnless(notRoot, 'so is a root of somebody else, also directly below /, with the fix', async () => {
+  using store = createStore({ 'root/': 0o755 })
+  const root = store.at('root')
+  chownSync(root, 1001, 1001)
+  // Nobody but root may write to the second, which belongs to root everywhere.
+  for (const [fsRoot, uid] of [
+    [root, 1001],
+    ['/usr', 0],
+  ] as const) {
+    const target = new LocalDriver({ fsRoot }, true)
+    const why = `belongs to user ${uid}, and Gantry works as user ${ordinaryUser}`
+    const fix = `change its owner with "chown ${ordinaryUser} ${fsRoot}", or choose another folder`
+    const refused = { failure: 'permission', message: expect.stringContaining(`: ${fsRoot} ${why}: ${fix}`) }
+    await asOrdinaryUser(async () => {
+      await expect(target.makeFolder(bytes('new'), attributes)).rejects.toMatchObject(refused)
+      await expect(target.put(bytes('new'), bytes('x'), attributes)).rejects.toMatchObject(refused)
+    })
+  }
+})
+
 test('a link that leads out of the root lends nothing there', async () => {
   using store = createStore({ 'a/': 0o755 })
   using other = createStore({ 'out/': 0o555, 'out/file': 0o600 })

@@ -1,9 +1,10 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
+import { monotonicMs } from '../../../../broker/common/monotonic.ts'
 import { StoreError } from '../../../../services/drivers/contract/driver.ts'
 import type { DirtyFolder } from '../../../../services/drivers/feeds/dirty-folders.ts'
 import { type FeedPositions, WatchError } from '../../../../services/drivers/feeds/feed.ts'
-import type { Notice } from '../../../../services/drivers/notifications/message-queue.ts'
+import { deliveryMs, type Notice } from '../../../../services/drivers/notifications/message-queue.ts'
 import { QueueFeed } from '../../../../services/drivers/notifications/queue-feed.ts'
 import { memoryPositions } from '../../../support/feeds.ts'
 import { QueueDouble } from '../../../support/queue-double.ts'
@@ -61,6 +62,10 @@ class Follower {
     else this.waiting.push(done)
   }
 
+  get toldUntilMs(): number | undefined {
+    return this.#feed?.toldUntilMs
+  }
+
   finish(): void {
     for (const done of this.waiting.splice(0)) done()
   }
@@ -75,6 +80,29 @@ const setUp = () => {
   const queue = new QueueDouble({ stream: `queue ${readers++}` })
   return { queue, memory, follower: (reader = 'one') => new Follower(memory.of(reader)) }
 }
+
+test('what was sent lately, or waits in the queue, does not count as told', async () => {
+  const { queue, follower } = setUp()
+  const one = follower()
+  await one.open(queue)
+  queue.failure = new StoreError('unreachable', 'away')
+  queue.wake()
+  const sentMs = monotonicMs()
+  queue.send(told('a'))
+  expect(one.toldUntilMs).toBeLessThanOrEqual(sentMs - deliveryMs)
+  queue.failure = undefined
+  await until('it is told', () => {
+    queue.wake()
+    return one.names.has('a')
+  })
+  // An empty queue says that nothing waits.
+  await until('time goes on', () => {
+    queue.wake()
+    return (one.toldUntilMs ?? 0) > sentMs - deliveryMs
+  })
+  await one.close()
+  expect(one.toldUntilMs).toBeUndefined()
+})
 
 test('what a message tells of is told with the folders that it is in, and removed once all of it is done', async () => {
   const { queue, follower } = setUp()

@@ -1,5 +1,6 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import { expect, test } from 'vitest'
+import { monotonicMs } from '../../../../broker/common/monotonic.ts'
 import { allow, createBounds, type StoreBounds } from '../../../../services/drivers/contract/bounds.ts'
 import type { DirtyFolder } from '../../../../services/drivers/feeds/dirty-folders.ts'
 import type { ChangeFeed } from '../../../../services/drivers/feeds/feed.ts'
@@ -22,6 +23,7 @@ async function startListenDouble(
     accessKey: 'key',
     secretKey: 'secret',
     bucketNotifications: true,
+    additionalProperties: { 'fs.s3a.connection.timeout': '100' },
   }
   const driver = new S3Driver(options, bounds)
   const told: DirtyFolder[] = []
@@ -80,7 +82,7 @@ test('what comes is told, whole or in pieces; pings and other folders are not', 
   expect(double.ends).toEqual([])
   const [url = '', authorization] = asked
   expect(url).toBe(
-    '/data?events=s3%3AObjectCreated%3A%2A&events=s3%3AObjectRemoved%3A%2A&ping=10&prefix=in%2F&suffix=',
+    '/data?events=s3%3AObjectCreated%3A%2A&events=s3%3AObjectRemoved%3A%2A&ping=1&prefix=in%2F&suffix=',
   )
   expect(authorization).toMatch(/^AWS4-HMAC-SHA256 Credential=key\//)
 })
@@ -102,6 +104,41 @@ test.each([
   await until('it has ended', () => double.ends.length > 0)
   expect(double.ends).toHaveLength(1)
   expect(double.ends[0]).toMatchObject({ failure: 'unreachable' })
+})
+
+test('one that goes silent halfway, or sends nothing when nothing happens, keeps back what it tells: it is not listened to', async () => {
+  const half = lineOf(event('in/a'))
+  await using cut = await startListenDouble((_, response) => {
+    stream(response).write('{"Records":null}\n')
+    response.write(`${half}${half.slice(0, 100)}`)
+  })
+  await using mute = await startListenDouble((_, response) => void stream(response).write(half))
+  await using gone = await startListenDouble(
+    (_, response) => void stream(response).write(`{"Records":null}\n${half}`),
+  )
+  const doubles = [cut, mute, gone]
+  for (const double of doubles) await double.open()
+  await until('all have ended', () => doubles.every(({ ends }) => ends.length > 0))
+  const keptBack = { name: 'WatchError', isLimit: true, message: expect.stringContaining('keeps') }
+  expect(doubles.map(({ ends }) => ends[0])).toMatchObject([keptBack, keptBack, { failure: 'unreachable' }])
+})
+
+test('blanks are as good as pings, and say until when everything is told', async () => {
+  let more: ServerResponse | undefined
+  await using double = await startListenDouble((_, response) => {
+    more = stream(response)
+    more.write(' '.repeat(300_000))
+  })
+  await double.open()
+  const beganMs = double.feed.toldUntilMs ?? Number.NaN
+  expect(beganMs).toBeLessThan(monotonicMs())
+  more!.write(` ${lineOf(event('in/a'))}`)
+  await until('it is told', () => double.told.length > 0)
+  await until('time goes on', () => {
+    more!.write(' ')
+    return (double.feed.toldUntilMs ?? beganMs) > beganMs
+  })
+  expect(double.ends).toEqual([])
 })
 
 test.each([

@@ -1,11 +1,19 @@
+import { hash } from 'node:crypto'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import { expect, test } from 'vitest'
 import { S3Driver } from '../../../../services/drivers/s3a/s3a.ts'
+import { providers } from '../../../../services/drivers/s3a/providers.ts'
+import { readUploads } from '../../../../services/drivers/s3a/xml.ts'
+import type { FilesystemOptions } from '../../../../subjects/filesystems/kinds.ts'
 import { failureOf, listAll, never } from '../../../conformance/driver-store.ts'
 import { listenOnLoopback } from '../../../support/loopback.ts'
 
 /** What a service answers that no server here can be made to: by a server of the test's own. */
-async function startService(answer: (request: IncomingMessage, response: ServerResponse) => void) {
+async function startService(
+  answer: (request: IncomingMessage, response: ServerResponse) => void,
+  s3type?: 'MINIO' | 'SEAWEEDFS',
+  options: Partial<FilesystemOptions<'s3a'>> = {},
+) {
   const requests: IncomingMessage[] = []
   const server = createServer((request, response) => {
     requests.push(request)
@@ -17,7 +25,13 @@ async function startService(answer: (request: IncomingMessage, response: ServerR
     endpoint: `http://127.0.0.1:${port}`,
     accessKey: 'key',
     secretKey: 'top-secret',
-    additionalProperties: { 'fs.s3a.retry.interval': '1', 'fs.s3a.attempts.maximum': '2' },
+    ...(s3type && { s3type }),
+    ...options,
+    additionalProperties: {
+      'fs.s3a.retry.interval': '1',
+      'fs.s3a.attempts.maximum': '2',
+      ...options.additionalProperties,
+    },
   })
   return {
     driver,
@@ -44,6 +58,121 @@ test('a request for another region is signed once more for the one that the serv
   await service.driver.probe(never)
   expect(service.requests).toHaveLength(3)
 })
+
+test.each([
+  [undefined, 'a b.txt', 'c d'],
+  ['SEAWEEDFS', 'a+b.txt', 'c+d'],
+] as const)(
+  'where s3type is %s a plus in a listing stands for what the service means',
+  async (s3type, file, folder) => {
+    await using service = await startService((_request, response) => {
+      response.end(
+        '<ListBucketResult><EncodingType>url</EncodingType><IsTruncated>false</IsTruncated><Contents><Key>a+b.txt</Key><Size>1</Size></Contents><Contents><Key>50%25%20%2B</Key><Size>1</Size></Contents><CommonPrefixes><Prefix>c+d/</Prefix></CommonPrefixes></ListBucketResult>',
+      )
+    }, s3type)
+    const entries = await listAll(service.driver, Buffer.alloc(0))
+    expect(entries.map(({ name }) => name.toString()).toSorted()).toEqual(['50% +', file, folder].toSorted())
+  },
+)
+
+test('names of uploads in a listing of SeaweedFS are as they are, whatever it says of them', () => {
+  const xml = (key: string) =>
+    Buffer.from(
+      `<R><EncodingType>url</EncodingType><Upload><Key>${key}</Key><UploadId>1</UploadId></Upload></R>`,
+    )
+  const { keys } = providers.SEAWEEDFS
+  expect(readUploads(xml('50% + %41'), keys!.uploads).uploads).toMatchObject([{ key: '50% + %41' }])
+  expect(readUploads(xml('a+b%2B'), 'form').uploads).toMatchObject([{ key: 'a b+' }])
+})
+
+const customerKey = Buffer.alloc(32, 7)
+const isListing = ({ url = '' }: IncomingMessage) => url.includes('list-type=2')
+/** Of Amazon's reference: with SSE-C each request that reads or writes content has the key. */
+const customerHeaders = {
+  'x-amz-server-side-encryption-customer-algorithm': 'AES256',
+  'x-amz-server-side-encryption-customer-key': customerKey.toString('base64'),
+  'x-amz-server-side-encryption-customer-key-md5': hash('md5', customerKey, 'base64'),
+}
+
+test.each<[string, Partial<FilesystemOptions<'s3a'>>, Record<string, string>, Record<string, string>]>([
+  [
+    'SSE-S3',
+    { additionalProperties: { 'fs.s3a.encryption.algorithm': 'AES256' } },
+    { 'x-amz-server-side-encryption': 'AES256' },
+    {},
+  ],
+  [
+    'SSE-KMS',
+    {
+      additionalProperties: { 'fs.s3a.encryption.algorithm': 'SSE-KMS', 'fs.s3a.encryption.key': 'arn:key' },
+    },
+    { 'x-amz-server-side-encryption': 'aws:kms', 'x-amz-server-side-encryption-aws-kms-key-id': 'arn:key' },
+    {},
+  ],
+  [
+    'SSE-C',
+    {
+      customerKey: customerKey.toString('base64'),
+      additionalProperties: { 'fs.s3a.encryption.algorithm': 'SSE-C' },
+    },
+    customerHeaders,
+    customerHeaders,
+  ],
+  [
+    'a storage class, an ACL and tags',
+    {
+      additionalProperties: {
+        'fs.s3a.create.storage.class': 'standard_ia',
+        'fs.s3a.acl.default': 'BucketOwnerFullControl',
+        'fs.s3a.create.tags': 'project=lake',
+      },
+    },
+    {
+      'x-amz-storage-class': 'STANDARD_IA',
+      'x-amz-acl': 'bucket-owner-full-control',
+      'x-amz-tagging': 'project=lake',
+    },
+    {},
+  ],
+  [
+    'requester pays',
+    { additionalProperties: { 'fs.s3a.requester.pays.enabled': 'true' } },
+    { 'x-amz-request-payer': 'requester' },
+    { 'x-amz-request-payer': 'requester' },
+  ],
+])(
+  '%s: what is made, and what is read, is asked for with its headers',
+  async (_name, options, made, read) => {
+    const initiated = '<InitiateMultipartUploadResult><UploadId>1</UploadId></InitiateMultipartUploadResult>'
+    await using service = await startService(
+      (request, response) => {
+        if (isListing(request)) response.end(emptyPage)
+        else if (request.method === 'POST') response.end(initiated)
+        else if (request.method === 'HEAD' || request.method === 'GET')
+          response.writeHead(200, { etag: '"1"', 'content-length': '7' }).end('content')
+        else response.setHeader('etag', '"1"').end()
+      },
+      undefined,
+      options,
+    )
+    await put(service.driver)
+    const plan = { sizeBytes: 20 * 2 ** 20, tag: 'test', attributes: {} }
+    await service.driver.beginUpload(Buffer.from('large'), plan)
+    const file = await service.driver.open(Buffer.from('file'))
+    expect((await file.read(0, 7)).toString()).toBe('content')
+    await file.close()
+    const [making, others] = [[], []] as [IncomingMessage[], IncomingMessage[]]
+    for (const request of service.requests.filter((one) => !isListing(one))) {
+      const isMaking = ['PUT', 'POST'].includes(request.method!) && !request.url!.includes('partNumber=')
+      ;(isMaking ? making : others).push(request)
+    }
+    expect(making.map(({ method }) => method)).toEqual(['PUT', 'POST'])
+    for (const { headers } of making) expect(headers).toMatchObject(made)
+    // Parts, too, of which one tells later what the upload is of.
+    expect(others.map(({ method }) => method)).toEqual(expect.arrayContaining(['PUT', 'GET']))
+    for (const { headers } of others) expect(headers).toMatchObject(read)
+  },
+)
 
 test('a region that could be more than that is not used', async () => {
   await using service = await startService((_request, response) => {
@@ -180,7 +309,9 @@ test('whatever else answers is no S3 service, and what it is stays unsaid', asyn
     response.removeHeader('x-amz-request-id')
     response.writeHead(200, { 'content-type': 'text/html' }).end('<html>the router</html>')
   })
-  await expect(service.driver.probe(never)).rejects.toThrow(/is no S3 endpoint that can be reached/)
+  await expect(service.driver.probe(never)).rejects.toThrow(
+    /127\.0\.0\.1:\d+ is no S3 endpoint that can be reached/,
+  )
 })
 
 test('XML with entities of its own is refused', async () => {
@@ -190,3 +321,23 @@ test('XML with entities of its own is refused', async () => {
   const listed = Array.fromAsync(service.driver.list(Buffer.alloc(0), never))
   await expect(listed).rejects.toMatchObject({ failure: 'io' })
 })
+
+test.each([
+  ['another object', '"b"', 'changed'],
+  ['the same object', '"a"', true],
+] as const)(
+  'a delete that no condition protects is repeated after a look alone: %s',
+  async (_, etag, outcome) => {
+    let deletes = 0
+    await using service = await startService((request, response) => {
+      const seen = { etag: deletes === 0 ? '"a"' : etag, 'last-modified': new Date(0).toUTCString() }
+      if (request.method === 'HEAD') response.writeHead(200, { ...seen, 'content-length': '1' }).end()
+      else response.writeHead(++deletes === 1 ? 503 : 204).end()
+    }, 'MINIO')
+    const path = Buffer.from('file')
+    const version = await service.driver.version(path)
+    const removal = service.driver.removeVersion(path, version!)
+    expect(outcome === true ? await removal : await failureOf(removal)).toBe(outcome)
+    expect(deletes).toBe(outcome === true ? 2 : 1)
+  },
+)

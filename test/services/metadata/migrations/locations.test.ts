@@ -58,6 +58,16 @@ test('a root below a bucket or folder is taken off, and put on', () => {
   expect(rewritten('file:/srv/lakes/a', its)).toBe('file:/srv/lakes/a')
 })
 
+test('what another cluster on the same host has is not of the source', () => {
+  const its = { from: ['hdfs://one:9000', 'webhdfs://one'], to: 'hdfs://one:9001', mappings: [] }
+  expect(rewritten('hdfs://one:9000/a', its)).toBe('hdfs://one:9001/a')
+  expect(rewritten('hdfs://one/a', its)).toBe('hdfs://one:9001/a')
+  expect(rewritten('webhdfs://one:9870/a', its)).toBe('hdfs://one:9001/a')
+  expect(rewritten('hdfs://one:9001/a', its)).toBe('hdfs://one:9001/a')
+  expect(rewritten('hdfs://one:9002/a', its)).toBe('hdfs://one:9002/a')
+  expect(new Locations(its).pathAtSource('hdfs://one:9001/a')).toBeUndefined()
+})
+
 test('without a source filesystem, the start of each table’s own location is replaced', () => {
   const its = { from: [], to: 'gs://bucket', mappings: [] }
   expect(rewritten('hdfs://anything:9000/a/b', its)).toBe('gs://bucket/a/b')

@@ -97,7 +97,7 @@ test.each([
 test('what is nested without end is refused', () => {
   const deep = Buffer.alloc(3_000)
   for (let at = 0; at < deep.length; at += 3) deep[at] = wireTypes.struct
-  expect(() => new Scanner(wireTypes.struct).scan(deep)).toThrow('nested too deep')
+  expect(() => new Scanner(wireTypes.struct).scan(deep)).toThrow('nested too deeply')
 })
 
 test('what is cut off anywhere is refused', () => {

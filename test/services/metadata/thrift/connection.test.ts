@@ -2,12 +2,12 @@ import { once } from 'node:events'
 import { createServer, type Socket } from 'node:net'
 import { expect, test } from 'vitest'
 import { BinaryReader, BinaryWriter } from '../../../../services/metadata/thrift/binary.ts'
+import { ThriftConnection } from '../../../../services/metadata/thrift/connection.ts'
 import {
   ThriftBroken,
-  ThriftConnection,
   ThriftException,
   ThriftRefusal,
-} from '../../../../services/metadata/thrift/connection.ts'
+} from '../../../../services/metadata/thrift/failures.ts'
 import { MalformedThrift } from '../../../../services/metadata/thrift/scanner.ts'
 import { list, method, struct } from '../../../../services/metadata/thrift/types.ts'
 import { listenOnLoopback } from '../../../support/loopback.ts'

@@ -19,12 +19,12 @@ import { Progress } from '../../../../services/migrations/progress/progress.ts'
 import { until } from '../../../support/until.ts'
 import {
   type LiveAgent,
-  maxAgentsOfKey,
   maxSeenOfKey,
   maxDismissed,
   type Report,
   AgentRegistry,
 } from '../../../../services/migrations/assignments/agent-registry.ts'
+import { maxAgentsOfKey } from '../../../../subjects/migrations/agent-work.ts'
 import { Limits } from '../../../../services/bandwidth/limits.ts'
 import { idOf, noPolicy, openPolicies, type Place } from '../../../../services/bandwidth/policies.ts'
 import { packRules } from '../../../../services/engine/run/rules.ts'
@@ -224,7 +224,7 @@ test('an agent of another release works, one of another protocol is told which s
   const older = await attend(report('older', agentProtocol - 1, '0.8.0'))
   const newer = await attend(report('newer', agentProtocol + 1, '2.0.0'))
   const words = (release: string, theirs: number, side: string) =>
-    `its release ${release} speaks protocol ${theirs}, the platform ${agentProtocol}: update the ${side}`
+    `release ${release} of the agent uses protocol ${theirs}, but the platform uses ${agentProtocol}: update the ${side}`
   const [agent, platform] = [
     words('0.8.0', agentProtocol - 1, 'agent'),
     words('2.0.0', agentProtocol + 1, 'platform'),
@@ -246,7 +246,7 @@ test('one key brings so many agents and no more', async () => {
   const reports = Array.from({ length: maxAgentsOfKey }, (_, index) => report(`agent-${index}`))
   for (const one of reports) expect(agentRegistry.admit('key', one)).toMatchObject({ keyId: 'key' })
   expect(agentRegistry.admit('key', report('more'))).toBe(
-    `${maxAgentsOfKey} agents with this key are there, the most there may be: give each host a key of its own`,
+    `${maxAgentsOfKey} agents with this key are connected, which is the limit: create a separate key for each host`,
   )
   expect(agentRegistry.admit('other key', report('more'))).toMatchObject({ keyId: 'other key' })
   // A new process of one that is there, and one after another has ended.
@@ -504,7 +504,7 @@ test('of processes that lost their name only the oldest are forgotten', async ()
   for (const one of reports) agentRegistry.admit('key', one)
   // The last one has the name; of the others, one more lost it than are remembered.
   for (const one of reports.slice(1, -1))
-    expect(agentRegistry.admit('key', one)).toMatch(/has taken the name agent/)
+    expect(agentRegistry.admit('key', one)).toMatch(/another process uses the name agent/)
 })
 
 test('an agent is not told of a folder whose path leads to one of Gantry itself by then', async () => {

@@ -45,7 +45,7 @@ test('no more folders wait than the limit says, and no limit is below what waits
   expect(() => withMaxRegions(two, 1)).toThrow(
     expect.objectContaining({
       code: 'IN_USE',
-      message: '2 folders wait to be scanned again: a limit of 1 can hold when they are done',
+      message: '2 rescans of folders are pending: a limit of 1 can be set when they are done',
     }) as Error,
   )
   // The existing product takes any number; more than a record holds never wait.

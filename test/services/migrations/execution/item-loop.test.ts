@@ -82,9 +82,7 @@ test('an item that fails again and again as a whole is told of with its reason, 
     ...fails.map((_, index) => (index + 1 < toldFailure ? [] : ['TRYING_AGAIN'])),
     [],
   ])
-  expect(reasons[toldFailure - 1]?.[0]?.message).toBe(
-    `a part of the work failed ${toldFailure} times as a whole: EACCES: odd`,
-  )
+  expect(reasons[toldFailure - 1]?.[0]?.message).toBe(`a work item failed ${toldFailure} times: EACCES: odd`)
 })
 
 test('an item that is split is over when each of its parts is in the queue', async () => {

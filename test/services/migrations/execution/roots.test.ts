@@ -39,7 +39,7 @@ test('a source that is gone is told from one that was replaced: that one alone c
     return error instanceof SourceChanged ? error.told : error
   }
   renameSync(folder.from, `${folder.from}-away`)
-  expect(await told()).toEqual({ difference: expect.stringMatching(/ is not there$/), isGone: true })
+  expect(await told()).toEqual({ difference: expect.stringMatching(/ does not exist$/), isGone: true })
   mkdirSync(folder.from)
   expect(await told()).toEqual({ difference: expect.stringContaining('is a different folder') })
 })

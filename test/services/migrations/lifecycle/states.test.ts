@@ -43,7 +43,7 @@ live  -     -      ing  sch   run    -      -   -        -         -       stop 
 ing   -     -      -    -     -      -      -   -        -         -       -       -    stop
 stop  sch   sch    -    sch   -      gone   -   -        -         -       -       -    -
 done  -     -      -    sch   sch    gone   -   -        -         -       -       -    -
-wait  rec   -      ing  sch   sch    -      rec -        -         -       -       -    -
+wait  rec   -      ing  sch   sch    gone   rec -        -         -       -       -    -
 rec   -     -      ing  sch   -      -      -   run      -         -       -       -    -
 `
   .trim()
@@ -146,7 +146,7 @@ test('a refusal says the state and what is allowed', () => {
   expect(error.message).toBe('one is STOPPED and not resumable: cannot start; allowed: reset, delete')
   expect(error.details).toEqual({ state: 'STOPPED', resumable: false, allowed: ['reset', 'delete'] })
   expect(refusal({ state: 'STOPPING', kind: 'once', resumable: true }).message).toBe(
-    'one is STOPPING: cannot start; allowed: nothing until that ends',
+    'one is STOPPING: cannot start; allowed: nothing until this ends',
   )
 })
 

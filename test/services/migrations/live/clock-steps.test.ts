@@ -25,7 +25,7 @@ test('that the clock was stepped is said once, and by how much', () => {
   step(7_200_500)
   later()
   later()
-  expect(recorded.text()).toContain('The clock of the host went 7200.5 s ahead')
+  expect(recorded.text()).toContain('The clock of the host jumped 7200.5 s ahead')
   expect(recorded.lines.map(({ level, details }) => [level, details])).toEqual([
     ['warn', { stepSeconds: -3_600 }],
     ['warn', { stepSeconds: 7_200.5 }],

@@ -59,7 +59,7 @@ test.for<[string, Partial<WorkState>, { agent?: boolean; limit?: string }, strin
   ['there is no room', { forStorage: true }, {}, ['WAITS_FOR_STORAGE']],
   ['the target is away', { deferrals: [away] }, {}, ['TARGET_UNREACHABLE']],
   ['no agent is there', {}, { agent: true }, ['WAITS_FOR_AGENT']],
-  ['a limit holds', {}, { limit: 'global 1 bytes a second' }, ['BANDWIDTH_LIMITED']],
+  ['a limit holds', {}, { limit: 'global, 1 B/s' }, ['BANDWIDTH_LIMITED']],
   ['the work breaks off', { problem: 'the source is gone' }, {}, ['CANNOT_GO_ON']],
   ['it fell back to comparing', { changes: comparing }, {}, ['COMPARING']],
   [
@@ -120,7 +120,7 @@ test.for(['COMPLETED', 'STOPPED', 'WAITING_FOR_NEXT_RECURRENCE', 'SCHEDULED'] as
   async (state) => {
     const { now, told, conditions, look } = watched()
     now.states = [{ ...well, deferrals: [away] }]
-    now.limit = 'global 1 bytes a second'
+    now.limit = 'global, 1 B/s'
     look()
     const over = migrationRecord({ state })
     const reasons = () => conditions.of(over, 0).map(({ reason }) => reason)
@@ -141,7 +141,7 @@ test('paths that did not arrive are a condition, whether the work goes on or is 
   const since = failingSince
   const failed = (paths: string) => ({
     reason: 'PATHS_FAILED',
-    message: expect.stringMatching(new RegExp(`"migrations retry-failures" tries them again: ${paths}$`)),
+    message: expect.stringMatching(new RegExp(`"migrations retry-failures" retries them: ${paths}$`)),
     since,
   })
   now.failed = 2
@@ -180,7 +180,7 @@ test('a record says that it waits for the next window of its schedule, and not f
   expect(at('2026-02-01T23:00:00.000Z')).toEqual([
     {
       reason: 'WAITS_FOR_WINDOW',
-      message: expect.stringMatching(/: the next begins at 2026-02-02T22:00:00.000Z$/),
+      message: expect.stringMatching(/: next window at 2026-02-02T22:00:00.000Z$/),
       since: scheduled,
     },
   ])
@@ -201,4 +201,18 @@ test('what was put off is known until it is done; of each reason what was said l
   expect(deferrals.reasons).toEqual([{ ...away, message: 'later' }])
   deferrals.settle('2.retry')
   expect(deferrals.reasons).toEqual([])
+})
+
+test('a target that is in doubt after a scan with failures is told until they are over', () => {
+  const scanned = '2026-02-01T23:00:00.000Z'
+  const over = migrationRecord({ migrationId: 'my files', state: 'COMPLETED', inDoubt: true, scanned })
+  expect(recordConditions(over, Date.now())).toMatchObject([
+    {
+      reason: 'TARGET_IN_DOUBT',
+      message: expect.stringMatching(/gantry migrations retry-failures 'my files'/),
+      since: scanned,
+    },
+  ])
+  // While it is worked on, its work says so.
+  expect(recordConditions({ ...over, state: 'RUNNING' }, Date.now())).toEqual([])
 })

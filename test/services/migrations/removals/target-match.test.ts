@@ -27,8 +27,7 @@ test('a trash is for a target that can rename, and nothing else', async () => {
     details: [
       {
         field: 'trash',
-        problem:
-          'needs a target that can rename, such as a folder of a host or HDFS; lake would have to copy',
+        problem: 'requires a target that can rename files, such as a local folder or HDFS; lake cannot',
       },
     ],
   })

@@ -60,7 +60,7 @@ test('a file that is there is judged by its own size and time', async () => {
   })
   expect(await explain({ exclusions, there: file(10, '2026-01-01T00:00:00Z') })).toMatchObject({
     decision: 'MIGRATED',
-    explanation: 'no exclusion matches it',
+    explanation: 'no exclusion matches the path',
   })
 })
 
@@ -75,14 +75,14 @@ test('what is given comes first, and a folder that is there is no file', async (
   const folder = { type: 'folder', length: 0, modificationTime: 0 } as const
   expect(await explain({ exclusions, there: folder })).toMatchObject({
     decision: 'MIGRATED',
-    judgedAs: 'taken for a folder, at the source',
+    judgedAs: 'assumed to be a folder, at the source',
   })
 })
 
 test('a file without a time is there, and no rule that asks for one matches it', async () => {
   expect(await explain({ exclusions: [old], there: { type: 'file', length: 10 } })).toMatchObject({
     decision: 'MIGRATED',
-    judgedAs: 'a file, at the source; 10 bytes, at the source; without a time, at the source',
+    judgedAs: 'a file, at the source; 10 bytes, at the source; without a modification time, at the source',
   })
 })
 
@@ -91,14 +91,14 @@ test('where nothing is there, it says what the answer depends on', async () => {
     decision: 'DEPENDS',
     by: 'large',
     explanation:
-      'whether the exclusion large matches it depends on its size, which is not known: give it (--size)',
-    judgedAs: 'taken for a file; the source has no such path',
+      'whether the exclusion large matches the path depends on its size, which is unknown: specify it with --size',
+    judgedAs: 'assumed to be a file; the path does not exist at the source',
   })
   expect(await explain({ exclusions }, { size: 1 })).toMatchObject({ decision: 'DEPENDS', by: 'old' })
   const problem = new GantryError('STORE_UNREACHABLE', 'from: no route to host')
   expect(await explain({ exclusions, problem })).toMatchObject({
     decision: 'DEPENDS',
-    judgedAs: 'taken for a file; the source could not be looked at: from: no route to host',
+    judgedAs: 'assumed to be a file; the source could not be read: from: no route to host',
   })
   // What another rule decides, or no rule asks for, depends on nothing.
   const any = { exclusions: [...exclusions, temporary] }

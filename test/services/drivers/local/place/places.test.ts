@@ -46,7 +46,7 @@ test('what is done in a source does not make it another one; a folder in its pla
 
   renameSync(folder.from, `${folder.from}-away`)
   expect(isRight(path, mark)).toBe(false)
-  expect(differenceOf(path, identity, undefined)).toBe(`its folder ${folder.from} is not there`)
+  expect(differenceOf(path, identity, undefined)).toBe(`its folder ${folder.from} does not exist`)
   mkdirSync(folder.from)
   expect(await isSame()).toBe(false)
   rmSync(folder.from, { recursive: true })
@@ -66,9 +66,9 @@ test('what another folder has, or another file system, is told', () => {
   )
   for (const other of [{ type: 'xfs' }, { fileSystem: 'another' }, { born: '1700000000000000001' }])
     expect(told({ root: { ...was, ...other } })).toContain('/data is a different folder')
-  expect(told({ mounts: [] })).toContain('nothing is mounted at /volume any more; it was ext4 a-uuid')
+  expect(told({ mounts: [] })).toContain('nothing is mounted at /volume; it was ext4 a-uuid')
   expect(told({ mounts: [{ path: '/volume', is: { ...was, inode: '3' } }] })).toContain(
-    'something else is mounted at /volume',
+    'a different file system is mounted at /volume',
   )
 })
 
@@ -117,7 +117,7 @@ testUnless(
     using other = mountMemory(1024 * 1024)
     using _again = mountAgain(other.path, at)
     expect(differenceOf(path, identity, (await look(folder.from)).identity)).toContain(
-      'something else is mounted at /a volume',
+      'a different file system is mounted at /a volume',
     )
   },
 )

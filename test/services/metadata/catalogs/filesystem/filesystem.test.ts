@@ -112,18 +112,38 @@ test('what a killed writer left in two files counts once', async () => {
 })
 
 test.each([
-  ['sales/database.json', '{', /database\.json: it is no JSON/],
-  ['sales/database.json', '{"name":"sales","parameters":{"a":1}}', /database\.json: parameters\.a must/],
-  ['sales/database.json', '{"name":"other","parameters":{}}', /database\.json: name must be sales/],
-  ['sales/tables/days.json', '{"name":"days"}', /days\.json: .*database /],
-])('%s that is %s is refused with the file and the field', async (path, text, said) => {
+  ['sales/database.json', '{', 'io', /database\.json: it is not valid JSON/],
+  [
+    'sales/database.json',
+    '{"name":"sales","parameters":{"a":1}}',
+    'unsupported',
+    /database\.json: parameters\.a must/,
+  ],
+  [
+    'sales/database.json',
+    '{"name":"other","parameters":{}}',
+    'unsupported',
+    /database\.json: name must be sales/,
+  ],
+  ['sales/tables/days.json', '{"name":"days"}', 'unsupported', /days\.json: .*database /],
+])('%s that is %s is refused with the file and the field', async (path, text, failure, said) => {
   using opened = await openWithTable(`bad-${Buffer.from(text).toString('hex').slice(0, 20)}-${text.length}`)
   const { catalog, put } = opened
   await put(path, text)
   const asked = path.includes('tables')
     ? catalog.table('sales', 'days', never)
     : catalog.database('sales', never)
-  await expect(asked).rejects.toMatchObject({ failure: 'unsupported', message: expect.stringMatching(said) })
+  await expect(asked).rejects.toMatchObject({ failure, message: expect.stringMatching(said) })
+})
+
+test('a table whose document cannot be read is listed with the reason, and hides no other one', async () => {
+  using opened = await openWithTable('half')
+  const { catalog, put } = opened
+  await put('sales/tables/half.json', '{"name":')
+  expect(await catalog.tables('sales', never)).toEqual([
+    expect.objectContaining({ name: 'days', type: 'EXTERNAL_TABLE' }),
+    { name: 'half', type: 'UNREADABLE', comment: expect.stringContaining('half.json: it is not valid JSON') },
+  ])
 })
 
 test('partitions with other values than their names are refused', async () => {
@@ -134,7 +154,7 @@ test('partitions with other values than their names are refused', async () => {
   await put('sales/tables/days.partitions/first.json', JSON.stringify(bad))
   await expect(catalog.partitionNames(days, never)).rejects.toMatchObject({
     failure: 'unsupported',
-    message: expect.stringMatching(/first\.json: day=2026-11-25\.values must be .*2026-11-25/),
+    message: expect.stringMatching(/first\.json: day=2026-11-25\.values must match .*2026-11-25/),
   })
 })
 

@@ -24,8 +24,8 @@ test.each<Partial<Table>>([
 })
 
 test.each<[Partial<Table>, string]>([
-  [{ type: 'MATERIALIZED_VIEW' }, 'no materialized views'],
-  [{ type: 'RESOURCE_LINK' }, 'no tables of the type RESOURCE_LINK'],
+  [{ type: 'MATERIALIZED_VIEW' }, 'does not support materialized views'],
+  [{ type: 'RESOURCE_LINK' }, 'does not support tables of type RESOURCE_LINK'],
   [{ parameters: { transactional: 'TRUE' } }, 'transactions'],
   [{ name: 'x'.repeat(256) }, 'its name has more than 255 bytes'],
   [

@@ -10,7 +10,7 @@ const bounds = createBounds([], { roots: undefined, hosts, hostCredentials: [] }
 const allowed = createBounds([], { roots: undefined, hosts, hostCredentials: ['environment'] })
 
 test.each<[CatalogOptions<'glue'>, string, string]>([
-  [{}, 'accessKey', 'is missing; or give a credentialsProvider'],
+  [{}, 'accessKey', 'is missing; or set credentialsProvider'],
   [{ accessKey: 'visible' }, 'secretKey', 'is missing'],
   [{ ...keys, credentialsProvider: 'TemporaryAWSCredentialsProvider' }, 'sessionToken', 'is missing'],
   [{ ...keys, credentialsProvider: chain }, 'accessKey', 'another credentialsProvider'],
@@ -18,7 +18,7 @@ test.each<[CatalogOptions<'glue'>, string, string]>([
   [{ ...keys, glueEndpoint: 'http://127.0.0.1:5000' }, 'glueEndpoint', 'storeHosts'],
   [{ ...keys, glueEndpoint: '169.254.169.254' }, 'glueEndpoint', 'credentials of machines'],
 ])('%j is refused at %s', async (options, field, problem) => {
-  await expect(openCatalog({ kind: 'glue', options }, bounds)).rejects.toMatchObject({
+  await expect(openCatalog({ kind: 'glue', options }, { bounds })).rejects.toMatchObject({
     code: 'NOT_ACCEPTED',
     details: [{ field, problem: expect.stringContaining(problem) }],
   })
@@ -27,7 +27,7 @@ test.each<[CatalogOptions<'glue'>, string, string]>([
 test('credentials of the host go to Amazon alone', async () => {
   const options = { credentialsProvider: 'com.amazonaws.auth.EnvironmentVariableCredentialsProvider' }
   const open = async (more: object) =>
-    (await openCatalog({ kind: 'glue', options: { ...options, ...more } }, allowed)).close()
+    (await openCatalog({ kind: 'glue', options: { ...options, ...more } }, { bounds: allowed })).close()
   await open({ awsRegion: 'eu-west-1' })
   for (const glueEndpoint of ['http://glue.eu-west-1.amazonaws.com', 'https://glue.example'])
     await expect(open({ glueEndpoint })).rejects.toMatchObject({

@@ -40,7 +40,10 @@ test('a partition that gets other values is told by both names', () => {
 
 test('a table that is renamed is told by both names', () => {
   for (const told of written({ db: 'sales', table: 'old' }))
-    expect(changesIn({ ...of, ...told, eventType: 'ALTER_TABLE' })).toEqual([{ ...at, table: 'old' }, at])
+    expect(changesIn({ ...of, ...told, eventType: 'ALTER_TABLE' })).toEqual([
+      { ...at, table: 'old', isGone: true },
+      { ...at, renamedFrom: { database: 'sales', name: 'old' } },
+    ])
   for (const told of written({ db: 'sales', table: 'orders' }))
     expect(changesIn({ ...of, ...told, eventType: 'ALTER_TABLE' })).toEqual([at])
 })
@@ -53,6 +56,10 @@ test('functions, databases and transactions', () => {
   expect(changesIn({ dbName: 'sales', eventTime: of.eventTime, eventType: 'ALTER_DATABASE' })).toEqual([
     { atMs, database },
   ])
+  expect(changesIn({ dbName: 'sales', eventTime: of.eventTime, eventType: 'DROP_DATABASE' })).toEqual([
+    { atMs, database, isGone: true },
+  ])
+  expect(changesIn({ ...of, eventType: 'DROP_TABLE' })).toEqual([{ ...at, isGone: true }])
   expect(changesIn({ eventTime: of.eventTime, eventType: 'OPEN_TXN' })).toEqual([])
   expect(changesIn({ ...of, eventType: 'NOT_KNOWN_YET' })).toEqual([at])
 })

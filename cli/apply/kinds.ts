@@ -1,0 +1,218 @@
+import { coerceField } from '../../subjects/kit/coerce.ts'
+import type { Contract } from '../../subjects/kit/contract.ts'
+import { kebab } from '../output/shape.ts'
+import { fieldsOf, jsonSchema } from '../../subjects/kit/json-schema.ts'
+import { matches } from '../../subjects/kit/validate.ts'
+import { assignments } from '../../subjects/access/assignments.ts'
+import { keys } from '../../subjects/access/keys.ts'
+import { roles } from '../../subjects/access/roles.ts'
+import { type FilesystemKind, filesystemKinds } from '../../subjects/filesystems/kinds.ts'
+import { filesystems } from '../../subjects/filesystems/filesystems.ts'
+import { type RuleType, ruleTypes, type SizeUnit, sizeUnits } from '../../subjects/migrations/model/rules.ts'
+import { migrations } from '../../subjects/migrations/migrations.ts'
+import { periodSeconds } from '../../subjects/migrations/model/recurrence.ts'
+import { alerts } from '../../subjects/observability/alerts.ts'
+import { exclusions } from '../../subjects/rules/exclusions.ts'
+import { inclusions } from '../../subjects/rules/inclusions.ts'
+import { pathMappings } from '../../subjects/rules/path-mappings.ts'
+import type { Row } from '../output/fields.ts'
+
+/** A kind of document, and the contracts that do what it says. Its `spec` is the input of `create`, which validates it. */
+export interface DocumentKind {
+  /** Makes it, or where there is no `update` also changes it if `isPut`. */
+  readonly create: Contract
+  readonly isPut?: true
+  readonly update?: Contract
+  readonly list: Contract
+  /** Shows all of a row that has this field, of which a list has not all. */
+  readonly get?: { readonly contract: Contract; readonly by: string; readonly ifAny: string }
+  /** Fields of the spec by which it is found again. */
+  readonly by: readonly string[]
+  /** Field of the rows of `list` that a page begins after; undefined where there are no pages. */
+  readonly after?: string
+  /** What a row of `list` says in the terms of the spec; undefined for what is of another kind, or comes with the platform. */
+  readonly specOf: (row: Row) => Row | undefined
+  /** Fields of the spec that no reply shows. */
+  readonly secrets?: readonly string[]
+  /** Field by which `update` finds it, of the row of `list`. */
+  readonly updateBy?: readonly [field: string, ofRow: string]
+  /** Fields that are the same whatever they are written as. */
+  readonly same?: Readonly<Record<string, (value: unknown) => unknown>>
+  /** Names of fields in `update`, where they are others. */
+  readonly updateNames?: Readonly<Record<string, string>>
+}
+
+/** Fields of a row that the spec has under the same name. */
+const sameNames =
+  (create: Contract, others: Readonly<Record<string, string>> = {}) =>
+  (row: Row): Row =>
+    Object.fromEntries(
+      Object.keys(fieldsOf(create.input)).flatMap((name) => {
+        const value = row[others[name] ?? name]
+        return value === undefined || value === '' ? [] : [[name, value]]
+      }),
+    )
+
+function filesystem(kind: FilesystemKind): DocumentKind {
+  const create: Contract = filesystems[`create-${kind}`]
+  const { fsType, secrets, options } = filesystemKinds[kind]
+  const fields = fieldsOf(create.input)
+  const own = Object.keys(options)
+  const needed = (jsonSchema(create.input).required ?? []).filter((name) => own.includes(name))
+  const specOf = (row: Row): Row | undefined => {
+    const properties = row['properties'] as Readonly<Record<string, string>>
+    if (row['fsType'] !== fsType || needed.some((name) => properties[name] === undefined)) return undefined
+    const entries = Object.entries(properties)
+    const others = entries.filter(([name]) => !own.includes(name) && name !== 'reportedChanges')
+    const takes = fields['additionalProperties']
+    const isAdditional = ([name, value]: [string, string]) =>
+      takes !== undefined && matches({ ...takes }, { [name]: value })
+    const given = entries.filter(([name]) => own.includes(name) && !secrets.some((secret) => secret === name))
+    const additional = others.filter(isAdditional)
+    const kept = others.filter((one) => !isAdditional(one))
+    return {
+      fileSystemId: row['fileSystemId'],
+      role: row['isSource'] === true ? 'source' : 'target',
+      ...(row['isSource'] === true
+        ? { scanOnly: row['isScanOnly'] }
+        : { listenAndApplySourceChanges: row['listenAndApplySourceChanges'] ?? true }),
+      ...Object.fromEntries(given.map(([name, value]) => [name, coerceField({ ...fields[name] }, value)])),
+      ...(properties['reportedChanges'] === 'true' && { reportedChanges: true }),
+      ...(additional.length > 0 && { additionalProperties: Object.fromEntries(additional) }),
+      ...(kept.length > 0 && { otherProperties: Object.fromEntries(kept) }),
+    }
+  }
+  return {
+    create,
+    update: filesystems[`update-${kind}`],
+    list: filesystems.list,
+    by: ['fileSystemId', 'role'],
+    after: 'fileSystemId',
+    specOf,
+    secrets,
+  }
+}
+
+/** What a view of a rule says of each form. */
+const ruleFields: Readonly<Record<RuleType, (row: Row) => Row | undefined>> = {
+  regex: ({ regex, patternType }) => (regex === undefined ? undefined : { patternType, regex }),
+  fileSize: ({ maxBytes, displayUnit }) =>
+    maxBytes === undefined
+      ? undefined
+      : { value: Number(maxBytes) / sizeUnits[displayUnit as SizeUnit], unit: displayUnit },
+  date: ({ beforeDateEpochMillis: at }) =>
+    at === undefined ? undefined : { beforeIsoDateTime: new Date(Number(at)).toISOString() },
+  age: ({ timeValue, timeUnit }) => (timeValue === undefined ? undefined : { timeValue, timeUnit }),
+  paths: ({ paths }) => (paths === undefined ? undefined : { paths }),
+}
+
+const moment = (value: unknown): unknown => Date.parse(String(value))
+
+function rule(resource: Readonly<Record<string, Contract>>, type: RuleType): DocumentKind {
+  return {
+    create: resource[`create-${kebab(type)}`]!,
+    list: resource['list']!,
+    ...(type === 'paths' && { get: { contract: resource['get']!, by: 'id', ifAny: 'pathCount' } }),
+    by: ['id'],
+    after: 'id',
+    specOf: (row) => {
+      const builtIn = ['fsRestriction', 'sourceFsExclusion', 'globalExclusion', 'defaultExclusion']
+      const fields = builtIn.some((name) => row[name] === true) ? undefined : ruleFields[type](row)
+      const { id, description } = row
+      return fields && { id, ...(description !== '' && { description }), ...fields }
+    },
+    same: { beforeIsoDateTime: moment },
+  }
+}
+
+const ids = (rules: unknown): unknown =>
+  Array.isArray(rules) ? rules.map(({ id }: { id: string }) => id) : rules
+
+function migrationSpec(row: Row): Row {
+  const spec = sameNames(migrations.create, { actionPolicy: 'targetActionPolicy' })(row)
+  const { exclusions: _all, inclusions: included, recurringMigration, ...rest } = spec
+  const { userDefinedExclusions: excluded, recurringPeriodSeconds: period } = row
+  return {
+    ...rest,
+    ...(Array.isArray(excluded) && excluded.length > 0 && { exclusions: ids(excluded) }),
+    ...(Array.isArray(included) && included.length > 0 && { inclusions: ids(included) }),
+    ...(recurringMigration === true && {
+      recurringMigration,
+      ...(period !== undefined && { recurringPeriod: period }),
+    }),
+  }
+}
+
+/** In the order in which they are made: what others name comes before them. */
+export const documentKinds: Readonly<Record<string, DocumentKind>> = {
+  ...Object.fromEntries(
+    Object.keys(filesystemKinds).map((kind) => [`filesystem-${kind}`, filesystem(kind as FilesystemKind)]),
+  ),
+  ...Object.fromEntries(ruleTypes.map((type) => [`exclusion-${kebab(type)}`, rule(exclusions, type)])),
+  ...Object.fromEntries(ruleTypes.map((type) => [`inclusion-${kebab(type)}`, rule(inclusions, type)])),
+  'path-mapping': {
+    create: pathMappings.create,
+    list: pathMappings.list,
+    by: ['pathMappingId'],
+    after: 'id',
+    specOf: sameNames(pathMappings.create, { pathMappingId: 'id' }),
+  },
+  migration: {
+    create: migrations.create,
+    update: migrations.update,
+    list: migrations.list,
+    by: ['migrationId'],
+    after: 'migrationId',
+    specOf: migrationSpec,
+    same: { recurringPeriod: (value) => periodSeconds(value as number | string) },
+    updateNames: { recurringPeriod: 'recurringPeriodSeconds' },
+  },
+  role: {
+    create: roles.put,
+    isPut: true,
+    list: roles.list,
+    by: ['name'],
+    after: 'name',
+    specOf: sameNames(roles.put),
+  },
+  assignment: {
+    create: assignments.put,
+    isPut: true,
+    list: assignments.list,
+    by: ['group'],
+    after: 'group',
+    specOf: sameNames(assignments.put),
+  },
+  key: {
+    create: keys.create,
+    update: keys.update,
+    list: keys.list,
+    by: ['name'],
+    after: 'id',
+    specOf: (row) =>
+      row['revoked'] === undefined && row['kind'] === 'key' && row['createdBy'] !== undefined
+        ? sameNames(keys.create)(row)
+        : undefined,
+    updateBy: ['id', 'id'],
+  },
+  'alert-rule': {
+    create: alerts['put-rule'],
+    isPut: true,
+    list: alerts.rules,
+    by: ['name'],
+    after: 'name',
+    specOf: sameNames(alerts['put-rule']),
+  },
+  webhook: {
+    create: alerts['put-webhook'],
+    isPut: true,
+    list: alerts.webhooks,
+    by: ['name'],
+    specOf: (row) => {
+      const { url: _masked, ...spec } = sameNames(alerts['put-webhook'])(row)
+      return spec
+    },
+    // Of the address replies show the host alone.
+    secrets: ['secret', 'url'],
+  },
+}

@@ -1,0 +1,98 @@
+import type { Contract } from '../../subjects/kit/contract.ts'
+import { contracts } from '../../subjects/index.ts'
+import { fieldsOf, jsonSchema } from '../../subjects/kit/json-schema.ts'
+import type { Context, Globals } from '../context.ts'
+import { kebab } from '../output/shape.ts'
+
+/** A place on the command line where the name of something may stand. */
+export interface NamePlace {
+  /** Words of the command, without the program's name. */
+  readonly words: readonly string[]
+  /** Its flag or argument, in kebab case without dashes. */
+  readonly value: string
+}
+
+/** As many as a shell shows without asking whether it should. */
+const maxNames = 100
+/** Whoever presses TAB waits no longer for a platform that does not answer. */
+const patienceMs = 1_000
+
+/** What some places name whose own names do not say so. */
+const meanings: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+  migrations: { source: 'file-system-id', target: 'file-system-id' },
+  'metadata-migrations': { source: 'catalog-id', target: 'catalog-id' },
+  watch: { migration: 'migration-id' },
+}
+
+const isPlain = (name: unknown): name is string => typeof name === 'string' && plainName.test(name)
+
+interface List {
+  readonly contract: Contract
+  /** The field of each row that names it. */
+  readonly column: string
+}
+
+const lists: readonly List[] = contracts.flatMap((contract) => {
+  const { items } = jsonSchema(contract.output)
+  const { required = [] } = jsonSchema(contract.input)
+  const column = Object.hasOwn(items?.properties ?? {}, 'id') ? 'id' : contract.cli?.columns?.[0]
+  return contract.verb === 'list' && column !== undefined && required.length === 0
+    ? [{ contract, column }]
+    : []
+})
+
+/**
+ * A name that a shell takes as it stands. Others have chosen the names, and bash puts candidates on the line without quotes:
+ * `$(…)` would be run, and a blank would make two words.
+ */
+const plainName = /^[\w@%+=:,./][\w@%+=:,./-]*$/
+
+/**
+ * Names that exist of what a place names, without those that would have to be quoted. Empty where it names nothing, or the
+ * platform does not answer in time. Never rejects.
+ */
+export async function existingNames(
+  { connect }: Pick<Context, 'connect'>,
+  globals: Globals,
+  place: NamePlace,
+): Promise<readonly string[]> {
+  const list = listFor(place)
+  if (list === undefined) return []
+  const { contract, column } = list
+  const limit = Object.hasOwn(fieldsOf(contract.input), 'limit') ? { limit: maxNames } : {}
+  const asked = async () => {
+    const session = await connect(globals)
+    try {
+      // A list's reply is one of rows.
+      const rows = (await session.call(contract, limit)) as readonly Readonly<Record<string, unknown>>[]
+      return rows.flatMap((row) => (isPlain(row[column]) ? [row[column]] : []))
+    } finally {
+      await session.close()
+    }
+  }
+  const late = Promise.withResolvers<readonly string[]>()
+  const timer = setTimeout(() => late.resolve([]), patienceMs)
+  try {
+    return await Promise.race([asked(), late.promise])
+  } catch {
+    return []
+  } finally {
+    clearTimeout(timer)
+  }
+}
+
+/** The list that has what a place names: of its own resource, unless that is being made, or of another that is called so. */
+function listFor({ words: [resource = '', verb = ''], value }: NamePlace): List | undefined {
+  const name = meanings[resource]?.[value] ?? value
+  const isOf = ({ contract, column }: List) => kebab(column) === name || isIdOf(contract.resource, name)
+  const own = lists.find((list) => list.contract.resource === resource && isOf(list))
+  if (own !== undefined) return makingVerbs.some((making) => verb.startsWith(making)) ? undefined : own
+  // Of several that have one of this name, none is meant more than another.
+  return name === 'name' || name === 'id' ? undefined : lists.find(isOf)
+}
+
+const makingVerbs = ['create', 'register', 'add']
+
+/** Whether a field has the id of one of a resource: `path-mapping-id` of `path-mappings`. */
+const isIdOf = (resource: string, name: string): boolean =>
+  name.endsWith('-id') && [resource, resource.replace(/^metadata-/, '')].includes(name.replace(/-id$/, 's'))

@@ -1,0 +1,318 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import type { Output } from '../../subjects/kit/contract.ts'
+import { GantryError, isGantryError } from '../../subjects/kit/errors.ts'
+import { product } from '../../subjects/kit/names.ts'
+import { filesystems } from '../../subjects/filesystems/filesystems.ts'
+import { migrations } from '../../subjects/migrations/migrations.ts'
+import type { VerificationLevel } from '../../subjects/migrations/model/verification-terms.ts'
+import { verifications } from '../../subjects/migrations/verifications.ts'
+import { plural } from '../../subjects/kit/plural.ts'
+import { pathMappings } from '../../subjects/rules/path-mappings.ts'
+import { type Context, type Globals, withSession } from '../context.ts'
+import { exitCodes } from '../exit-codes.ts'
+import { sizeText } from '../../subjects/kit/binary-size.ts'
+import { countText } from '../output/format.ts'
+import { wantedOf } from '../output/form.ts'
+import { present } from '../output/present.ts'
+import { printable } from '../output/terminal.ts'
+import type { Session } from '../sign-in/session.ts'
+import { stopSignals } from '../signals.ts'
+import { asTyped } from '../typed-command.ts'
+import { OfFiles } from '../watch/of-files.ts'
+import { watch } from '../watch/watch.ts'
+import { type Found, filesystemOf, nameOf, type Place, placeOf } from './places.ts'
+import { filesText, noFilesText, notKeptText, planText } from './text.ts'
+import { requireUsable } from './usable.ts'
+
+export interface CopyOptions {
+  readonly sourceOption?: readonly string[]
+  readonly targetOption?: readonly string[]
+  readonly dryRun?: true
+  readonly verifyLevel: VerificationLevel
+}
+
+type Migration = Output<(typeof migrations)['get']>
+type Plan = Output<(typeof migrations)['plan']>
+type Verification = Output<(typeof verifications)['get']>
+
+/** A verification tells how far it is by its figures alone. */
+const verificationIntervalMs = 500
+
+/**
+ * `gantry copy`: adds the filesystems, plans, migrates once, verifies. Resolves to the exit code: 0 only where all has
+ * arrived and the verification found no difference. The platform goes on without us.
+ */
+export async function copy(
+  context: Context,
+  globals: Globals,
+  [sourceText, targetText]: readonly [string, string],
+  options: CopyOptions,
+): Promise<number> {
+  const source = placeOf(sourceText, options.sourceOption ?? [], context)
+  const target = placeOf(targetText, options.targetOption ?? [], context)
+  wantedOf(globals)
+  const migrationId = `copy-${nameOf(source.text, [where(source), where(target)].join(' '))}`
+  const signals = stopSignals(() => undefined)
+  try {
+    return await Promise.race([
+      options.dryRun === true
+        ? dryRun(context, globals, source, target, migrationId)
+        : migrate(context, globals, source, target, migrationId, options.verifyLevel),
+      signals.first.then(() => interrupted(context, migrationId, options)),
+    ])
+  } finally {
+    signals.dispose()
+  }
+}
+
+const notVerifiedText = (migrationId: string, level: VerificationLevel): string =>
+  `Not verified, as the copy is incomplete; to verify what arrived, run "${product} verifications create ${migrationId} --level ${level}".`
+
+/** What a place is, whoever types it. */
+const where = ({ filesystem, path }: Place): string =>
+  typeof filesystem === 'string'
+    ? `${filesystem}:${path}`
+    : `${filesystem.kind} ${String(filesystem.options[filesystem.by])} ${path}`
+
+function interrupted({ terminal }: Context, migrationId: string, { dryRun: isDry }: CopyOptions): number {
+  const text = isDry
+    ? 'Interrupted. Run the same command again to continue.'
+    : `Interrupted. The migration continues on the platform: watch it with "${product} watch ${migrationId}", stop it with "${product} migrations stop ${migrationId}". Run the same command again to finish and verify the copy.`
+  terminal.err(`\n${asTyped(terminal, text)}\n`)
+  return exitCodes.interrupted.status
+}
+
+/** Filesystems, path mapping and migration; those that were there are taken. */
+interface Prepared {
+  readonly migration: Migration
+  readonly added: readonly (Found & { readonly role: 'source' | 'target' })[]
+  /** Of a mapping that was made. */
+  readonly mapping: string | undefined
+  readonly isNew: boolean
+}
+
+/** @param isTried whether source and target are checked, for which the target is written to */
+async function prepare(
+  session: Session,
+  source: Place,
+  target: Place,
+  migrationId: string,
+  isTried: boolean,
+): Promise<Prepared> {
+  const made: Made = { added: [], mapping: undefined }
+  try {
+    return await prepared(session, made, [source, target], migrationId, isTried)
+  } catch (error) {
+    // What was added for nothing would be in the way of the next try; a migration that may be there needs it.
+    if (!mayBeDone.some((code) => isGantryError(error, code)))
+      await takeBack(session, made).catch(() => undefined)
+    throw error
+  }
+}
+
+/** With these a call may have been carried out. */
+const mayBeDone = ['TIMEOUT', 'UNAVAILABLE', 'INTERNAL'] as const
+
+/** What was added so far. */
+interface Made {
+  readonly added: (Found & { readonly role: 'source' | 'target' })[]
+  mapping: string | undefined
+}
+
+async function takeBack(
+  session: Session,
+  { mapping, added }: Pick<Prepared, 'mapping' | 'added'>,
+): Promise<void> {
+  if (mapping !== undefined) await session.call(pathMappings.delete, { pathMappingId: mapping })
+  for (const { fileSystemId, role } of added) await session.call(filesystems.delete, { fileSystemId, role })
+}
+
+async function prepared(
+  session: Session,
+  made: Made,
+  [source, target]: readonly [Place, Place],
+  migrationId: string,
+  isTried: boolean,
+): Promise<Prepared> {
+  const { added } = made
+  const find = async (role: 'source' | 'target', place: Place) => {
+    const found = await filesystemOf(session, role, place)
+    if (found.isAdded) added.push({ ...found, role })
+    return found
+  }
+  const from = await find('source', source)
+  const to = await find('target', target)
+  if (isTried) {
+    await requireUsable(session, 'source', source, from)
+    await requireUsable(session, 'target', target, to)
+  }
+  const known = await unlessMissing(session.call(migrations.get, { migrationId }))
+  if (known !== undefined) return { migration: known, added, mapping: undefined, isNew: false }
+  made.mapping =
+    source.path === target.path ? undefined : await map(session, migrationId, [from, source], [to, target])
+  const { mapping } = made
+  const migration = await session.call(migrations.create, {
+    migrationId,
+    path: source.path,
+    source: from.fileSystemId,
+    target: to.fileSystemId,
+    // As other tools that copy compare by default; what is the same is not copied again.
+    actionPolicy: 'SkipIfSizeAndTimeMatch',
+    scanOnlyMigration: true,
+    autoStart: false,
+  })
+  return { migration, added, mapping, isNew: true }
+}
+
+/** A migration keeps paths; where they differ a path mapping says so. */
+async function map(
+  session: Session,
+  pathMappingId: string,
+  [from, source]: readonly [Found, Place],
+  [to, target]: readonly [Found, Place],
+): Promise<string | undefined> {
+  const known = await unlessMissing(session.call(pathMappings.get, { pathMappingId }))
+  if (known !== undefined) return undefined
+  await session.call(pathMappings.create, {
+    pathMappingId,
+    description: `${source.text} to ${target.text}`,
+    sourceFileSystem: from.fileSystemId,
+    sourcePath: source.path,
+    targetFileSystem: to.fileSystemId,
+    targetPath: target.path,
+  })
+  return pathMappingId
+}
+
+async function unlessMissing<T>(reply: Promise<T>): Promise<T | undefined> {
+  try {
+    return await reply
+  } catch (error) {
+    if (isGantryError(error, 'NOT_FOUND')) return undefined
+    throw error
+  }
+}
+
+async function planned(session: Session, migrationId: string): Promise<Plan> {
+  let plan = await session.call(migrations.plan, { migrationId })
+  while (plan.status === 'IN_PROGRESS')
+    plan = await session.call(migrations.plan, { migrationId, planId: plan.planId })
+  return plan
+}
+
+/** Shows the plan, and takes away what was made for it. */
+async function dryRun(
+  context: Context,
+  globals: Globals,
+  source: Place,
+  target: Place,
+  migrationId: string,
+): Promise<number> {
+  await withSession(context, globals, async (session) => {
+    const all = await prepare(session, source, target, migrationId, false)
+    try {
+      const plan = await planned(session, migrationId)
+      present(context.terminal, migrations.plan, plan, { ...wantedOf(globals), input: {} })
+      tellNoFiles(context, source, plan)
+    } finally {
+      if (all.isNew) await session.call(migrations.delete, { migrationId })
+      await takeBack(session, all)
+    }
+  })
+  return exitCodes.ok.status
+}
+
+async function migrate(
+  context: Context,
+  globals: Globals,
+  source: Place,
+  target: Place,
+  migrationId: string,
+  level: VerificationLevel,
+): Promise<number> {
+  const { terminal } = context
+  await withSession(context, globals, async (session) => {
+    const { migration, added } = await prepare(session, source, target, migrationId, true)
+    for (const { fileSystemId, role } of added) terminal.err(`Added ${role} ${fileSystemId}.\n`)
+    await begin(context, session, source, migration)
+  })
+  const code = await watch(context, globals, new OfFiles(migrationId))
+  if (code !== exitCodes.unreachable.status) await tellNotKept(context, globals, migrationId)
+  if (code !== exitCodes.ok.status) {
+    if (code === exitCodes.failed.status)
+      terminal.err(`${asTyped(terminal, notVerifiedText(migrationId, level))}\n`)
+    return code
+  }
+  const verification = await withSession(context, globals, (session) => verified(session, migrationId, level))
+  if (wantedOf(globals).form === 'table') terminal.out(`${asTyped(terminal, resultText(verification))}\n`)
+  else present(terminal, verifications.get, verification, { ...wantedOf(globals), input: {} })
+  return isRight(verification) ? exitCodes.ok.status : exitCodes.failed.status
+}
+
+/** A path that is wrong is found as nothing else is: all that is in it, which is nothing, arrives. */
+function tellNoFiles({ terminal }: Context, { text }: Place, plan: Plan): void {
+  const told = noFilesText(text, plan)
+  if (told !== undefined) terminal.err(`${printable(told)}\n`)
+}
+
+/** Says what of the files the target did not keep. */
+async function tellNotKept(context: Context, globals: Globals, migrationId: string): Promise<void> {
+  const migration = await withSession(context, globals, (session) =>
+    session.call(migrations.get, { migrationId }),
+  )
+  const text = notKeptText(migration)
+  if (text !== undefined) context.terminal.err(`${asTyped(context.terminal, text)}\n`)
+}
+
+/** Starts the migration, or goes on with it; one that is completed is run again. */
+async function begin(context: Context, session: Session, source: Place, migration: Migration): Promise<void> {
+  const { terminal } = context
+  const { migrationId, state } = migration
+  switch (state) {
+    case 'STOPPED':
+      await session.call(migrations.resume, { migrationId })
+      return
+    case 'NONSCHEDULED':
+    case 'COMPLETED':
+      break
+    default:
+      terminal.err(`${migrationId} is already ${state}.\n`)
+      return
+  }
+  const plan = await planned(session, migrationId)
+  terminal.err(`${asTyped(terminal, planText(plan))}\n`)
+  tellNoFiles(context, source, plan)
+  await session.call(state === 'COMPLETED' ? migrations.reset : migrations.start, { migrationId })
+}
+
+async function verified(
+  session: Session,
+  migrationId: string,
+  level: VerificationLevel,
+): Promise<Verification> {
+  let verification: Verification = await session.call(verifications.create, { migrationId, level })
+  while (verification.status === 'QUEUED' || verification.status === 'IN_PROGRESS') {
+    await delay(verificationIntervalMs)
+    verification = await session.call(verifications.get, { verificationId: verification.id })
+  }
+  if (verification.status !== 'COMPLETE' && verification.message === undefined)
+    throw new GantryError('NOT_ALLOWED_IN_STATE', `the verification ${verification.id} was cancelled`)
+  return verification
+}
+
+const isRight = ({ status, totalDiscrepancies, unreadablePaths }: Verification): boolean =>
+  status === 'COMPLETE' && totalDiscrepancies === 0 && unreadablePaths === 0
+
+function resultText(verification: Verification): string {
+  const { id, level, filesOnSource, bytesOnSource, totalDiscrepancies, unreadablePaths, message } =
+    verification
+  if (isRight(verification))
+    return `Verified by ${level}: ${filesText(filesOnSource)} (${sizeText(bytesOnSource)}), no differences.`
+  const why = [
+    ...(totalDiscrepancies > 0 ? [plural(totalDiscrepancies, 'difference', countText)] : []),
+    ...(unreadablePaths > 0 ? [plural(unreadablePaths, 'unreadable path', countText)] : []),
+    ...(message === undefined ? [] : [message]),
+  ]
+  const isCompared = message === undefined && unreadablePaths === 0
+  return `${isCompared ? `Verified by ${level}` : 'Not verified'}: ${why.join(', ')}; see "${product} verifications report ${id}".`
+}

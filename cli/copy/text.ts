@@ -1,0 +1,76 @@
+import type { Output } from '../../subjects/kit/contract.ts'
+import { product } from '../../subjects/kit/names.ts'
+import type { Migration } from '../../subjects/migrations/model/model.ts'
+import type { migrations } from '../../subjects/migrations/migrations.ts'
+import { plural } from '../../subjects/kit/plural.ts'
+import { sizeText } from '../../subjects/kit/binary-size.ts'
+import { countText } from '../output/format.ts'
+
+type Plan = Output<(typeof migrations)['plan']>
+type NotKept = Migration['notKept']
+
+/** `1,234 files` */
+export const filesText = (count: number): string => plural(count, 'file', countText)
+
+/** What a copy will do, and what it will leave out, with the command that lists that. */
+export function planText({ migrationId, ...plan }: Plan): string {
+  const { filesToCopy, bytesToCopy, filesToReplace, bytesToReplace, pathsRefused, unreadablePaths } = plan
+  const left = [
+    ...(pathsRefused > 0 ? [`${countText(pathsRefused)} cannot be copied`] : []),
+    ...(unreadablePaths > 0 ? [`${plural(unreadablePaths, 'path', countText)} cannot be read`] : []),
+  ]
+  const whole = [
+    `copy ${filesText(filesToCopy + filesToReplace)} (${sizeText(bytesToCopy + bytesToReplace)})`,
+    ...left,
+  ]
+  const fix =
+    left.length === 0
+      ? '.'
+      : `; list ${pathsRefused + unreadablePaths === 1 ? 'it' : 'them'} with "${product} migrations plan ${migrationId}".`
+  return `Plan: ${whole.join(', ')}${fix}`
+}
+
+/** Counts of a plan that stay 0 where the source has no file at all. */
+const ofSource: readonly (keyof Plan)[] = [
+  'filesToCopy',
+  'filesToReplace',
+  'filesToCompare',
+  'filesToSkip',
+  'filesExcluded',
+  'foldersExcluded',
+  'pathsRefused',
+  'unreadablePaths',
+]
+
+/** Says that a source has no files, most often as its path is wrong; undefined where it has some, or may have. */
+export const noFilesText = (source: string, plan: Plan): string | undefined =>
+  ofSource.every((name) => plan[name] === 0)
+    ? `The source ${source} has no files: check its path.`
+    : undefined
+
+/** What arrives without each, and why where that is always the same. */
+const lacking: Readonly<Record<keyof NotKept, (count: number) => string>> = {
+  owners: (count) =>
+    `the owners of ${plural(count, 'path', countText)} (only root can change owners, and not every target keeps them)`,
+  modes: (count) => `permission bits of ${plural(count, 'path', countText)}`,
+  times: (count) => `the times of ${plural(count, 'path', countText)}`,
+  attributes: (count) => `attributes of ${plural(count, 'path', countText)}`,
+  links: (count) => plural(count, 'symbolic link', countText),
+  hardLinks: (count) => `the hard links of ${filesText(count)}, each of which is a file of its own now`,
+}
+
+/** Compared by a verification of metadata, which lists them. */
+const compared: readonly (keyof NotKept)[] = ['owners', 'modes', 'times', 'attributes']
+
+/** What of the copied files the target did not keep, with the command that lists the paths; undefined where it kept all. */
+export function notKeptText({
+  migrationId,
+  notKept,
+}: Pick<Migration, 'migrationId' | 'notKept'>): string | undefined {
+  const names = (Object.keys(lacking) as (keyof NotKept)[]).filter((name) => notKept[name] > 0)
+  if (names.length === 0) return undefined
+  const fix = names.some((name) => compared.includes(name))
+    ? `; list the paths with "${product} verifications create ${migrationId} --level metadata" and "${product} verifications report <id>"`
+    : ''
+  return `Not kept at the target: ${names.map((name) => lacking[name](notKept[name])).join(', ')}${fix}.`
+}

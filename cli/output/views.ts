@@ -1,0 +1,119 @@
+import { rateText, sizeText } from '../../subjects/kit/binary-size.ts'
+import { plural } from '../../subjects/kit/plural.ts'
+import { fieldOf, type Row } from './fields.ts'
+import { countText, durationText } from './format.ts'
+
+/** What people are shown of an object; `--wide` shows all of it. */
+export interface View {
+  readonly fields: readonly string[]
+  /** Shown after these, once the object has begun; before that one line says that it has not. */
+  readonly onceStarted?: readonly string[]
+  /** What several fields say together, by name. */
+  readonly figures?: (reply: Row) => Row
+  /** Shown where they are not zero. */
+  readonly ifAny?: readonly string[]
+}
+
+const filesAndBytes = (files: number, bytes: number): string =>
+  `${plural(files, 'file', countText)} (${sizeText(bytes)})`
+
+/** What was found and copied; how long and how fast once that is over. */
+function migrationFigures(reply: Row): Row {
+  const { migrationStartTime: start, migrationCompleteTime: end, recurringMigration } = reply
+  if (typeof start !== 'string') return {}
+  const sum = (...paths: string[]) =>
+    paths.reduce((all, path) => all + (Number(fieldOf(reply, path)) || 0), 0)
+  const found = 'scannerSummary.progressSummary'
+  const copied = ['scannerSummary.contentSummary', 'clientActivitySummary']
+  const files = sum(...copied.map((one) => `${one}.fileCount`))
+  const bytes = sum(...copied.map((one) => `${one}.byteCount`))
+  // Of one that repeats its scans, the times are those of the first start and the last end.
+  const seconds =
+    typeof end === 'string' && recurringMigration !== true ? (Date.parse(end) - Date.parse(start)) / 1_000 : 0
+  return {
+    found: filesAndBytes(sum(`${found}.filesScanned`), sum(`${found}.bytesScanned`)),
+    copied: filesAndBytes(files, bytes),
+    ...(seconds > 0 && {
+      duration: durationText(seconds),
+      rate: `${countText(files / seconds)} files/s, ${rateText(bytes / seconds)}`,
+    }),
+  }
+}
+
+const migration: View = {
+  figures: migrationFigures,
+  fields: [
+    'migrationId',
+    'state',
+    'stateText',
+    'conditions',
+    'path',
+    'source',
+    'target',
+    'migrationPriority',
+    'targetActionPolicy',
+    'movedBy',
+    'changeDetection',
+    'changeDetectionReason',
+    'changeLagSeconds',
+    'recurringPeriodSeconds',
+    'recurringSchedule',
+    'recurringTimeZone',
+    'nextRecurrenceTime',
+    'migrationStartTime',
+    'migrationCompleteTime',
+    'failedPathCount',
+    'deletions',
+    'accepted',
+  ],
+  ifAny: ['pendingRegionCount'],
+}
+
+/** Its `status` says whether it has begun. */
+const job = ['id', 'migrationId', 'status', 'message', 'createdAt', 'startedAt', 'finishedAt']
+
+/** By the name of the model, of those that are longer than a screen. */
+export const views: Readonly<Record<string, View>> = {
+  Migration: migration,
+  AcceptedSource: migration,
+  Verification: {
+    fields: [...job, 'level', 'paths'],
+    onceStarted: ['filesOnSource', 'filesOnTarget', 'totalDiscrepancies'],
+    ifAny: [
+      'filesMissingOnTarget',
+      'directoriesMissingOnTarget',
+      'filesMissingOnSource',
+      'directoriesMissingOnSource',
+      'typeMismatches',
+      'fileSizeMismatches',
+      'fileDigestMismatches',
+      'fileTimeMismatches',
+      'metadataMismatches',
+      'filesExcluded',
+      'filesIgnored',
+      'unreadablePaths',
+      'bytesRead',
+      'rowsLeftOut',
+    ],
+  },
+  SourceCleanup: {
+    fields: [...job, 'dryRun'],
+    onceStarted: ['filesRemoved', 'bytesRemoved', 'filesKept'],
+    ifAny: [
+      'foldersRemoved',
+      'filesRemovable',
+      'bytesRemovable',
+      'bytesKept',
+      'filesExcluded',
+      'foldersExcluded',
+      'filesNotAtTarget',
+      'foldersNotAtTarget',
+      'filesDifferent',
+      'filesChanged',
+      'filesNotRemoved',
+      'foldersNotRemoved',
+      'unreadablePaths',
+      'rowsLeftOut',
+    ],
+  },
+}

@@ -1,0 +1,67 @@
+import { join } from 'node:path'
+import { readTextFile } from '../../broker/common/files.ts'
+import { valuesIn } from '../../config/settings.ts'
+import { GantryError } from '../../subjects/kit/errors.ts'
+import { product } from '../../subjects/kit/names.ts'
+import { allSettings, problemsIn } from '../assembly/configuration.ts'
+import type { Context, Globals } from '../context.ts'
+import { exitCodes } from '../exit-codes.ts'
+import { presentOwn } from '../output/present.ts'
+import { tableText } from '../output/table.ts'
+import { homeFolder } from '../sign-in/token.ts'
+
+/** `gantry config check`: all that is wrong with the configuration, which stays as it is. Resolves to the exit code. */
+export function checkConfig(context: Context, globals: Globals): number {
+  const folder = homeFolder(context)
+  const problems = problemsIn(folder)
+  presentOwn(context.terminal, globals, { folder, valid: problems.length === 0, problems }, () =>
+    problems.length === 0
+      ? `${folder}: no errors found\n`
+      : problems.map((problem) => `${problem}\n`).join(''),
+  )
+  return problems.length === 0 ? exitCodes.ok.status : exitCodes.usage.status
+}
+
+const columns = ['file', 'name', 'value', 'default', 'description'] as const
+
+/** `gantry config print`: what is set; with `defaults` also what is not. Secrets are masked. */
+export function printConfig(
+  context: Context,
+  globals: Globals,
+  { defaults = false }: { defaults?: boolean },
+) {
+  const folder = homeFolder(context)
+  const settings = allSettings()
+  const texts = new Map(
+    [...new Set(settings.map(({ file }) => file))].map((file) => {
+      const text = readTextFile(join(folder, file))
+      return [file, text === undefined ? {} : valuesOf(file, text)]
+    }),
+  )
+  const rows = settings.flatMap(({ file, name, isSecret, default: byDefault, description }) => {
+    const set = Object.entries(texts.get(file) ?? {}).filter(
+      // Places in lists have one setting for all.
+      ([key]) => key.replaceAll(/\[\d+\]/g, '[n]') === name,
+    )
+    const common = { file, ...(byDefault !== undefined && { default: byDefault }), description }
+    if (set.length === 0) return defaults ? [{ ...common, name }] : []
+    return set.map(([key, value]) => ({ ...common, name: key, value: isSecret ? '(secret)' : value }))
+  })
+  presentOwn(context.terminal, globals, rows, () =>
+    tableText(
+      context.terminal,
+      columns,
+      rows.map((row: Readonly<Record<string, string>>) => columns.map((column) => row[column] ?? '')),
+    ),
+  )
+}
+
+/** @throws GantryError INVALID_INPUT for a file that cannot be read as what it is */
+function valuesOf(file: string, text: string): Readonly<Record<string, string>> {
+  try {
+    return valuesIn(file, text)
+  } catch (cause) {
+    const problem = `${file} cannot be read: run "${product} config check" for details`
+    throw new GantryError('INVALID_INPUT', problem, { cause })
+  }
+}

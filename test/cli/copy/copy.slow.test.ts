@@ -1,0 +1,186 @@
+import { execFileSync } from 'node:child_process'
+import { linkSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join, relative } from 'node:path'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { filesystems } from '../../../subjects/filesystems/filesystems.ts'
+import { migrations } from '../../../subjects/migrations/migrations.ts'
+import { pathMappings } from '../../../subjects/rules/path-mappings.ts'
+import { addLocal, createFolder } from '../../support/migrations.ts'
+import { mountMemory, whyNoMount } from '../../support/mounts.ts'
+import { startTestPlatform, type TestPlatform } from '../../support/platform.ts'
+import { testUnless } from '../../support/unless.ts'
+import { gantry, spawnGantry } from '../support.ts'
+
+let platform: TestPlatform
+beforeAll(async () => {
+  platform = await startTestPlatform()
+})
+afterAll(() => platform[Symbol.asyncDispose]())
+
+const copy = (...args: string[]) => gantry(['copy', ...args], { env: { GANTRY_HOME: platform.home } })
+
+test('two folders: filesystems are added, all is copied and verified; again it brings up to date', async () => {
+  using folder = createFolder('from', 'to')
+  writeFileSync(join(folder.from, 'a'), 'one')
+  const first = await copy(folder.from, folder.to)
+  expect(first).toMatchObject({ code: 0 })
+  expect(first.err).toMatch(/^Added source .+\.\nAdded target .+\.\nPlan: copy 1 file \(3 B\)\.\n$/)
+  expect(first.out).toMatch(/completed: 1 file .+\nVerified by size: 1 file \(3 B\), no differences\.\n$/)
+  expect(readFileSync(join(folder.to, 'a'), 'utf8')).toBe('one')
+  writeFileSync(join(folder.from, 'b'), 'two')
+  const again = await copy(folder.from, folder.to)
+  expect(again.err).toBe('Plan: copy 1 file (3 B).\n')
+  expect(again.code).toBe(0)
+  expect(readFileSync(join(folder.to, 'b'), 'utf8')).toBe('two')
+})
+
+test('what was changed at the target without another size or time, a verification by content finds', async () => {
+  using folder = createFolder('from', 'to')
+  writeFileSync(join(folder.from, 'a'), 'one')
+  await copy(folder.from, folder.to)
+  writeFileSync(join(folder.to, 'a'), 'two')
+  execFileSync('touch', ['-r', join(folder.from, 'a'), join(folder.to, 'a')])
+  expect(await copy(folder.from, folder.to)).toMatchObject({ code: 0 })
+  const { code, out } = await copy(folder.from, folder.to, '--verify-level', 'digest')
+  expect(code).toBe(1)
+  expect(out).toContain('Verified by digest: 1 difference')
+})
+
+test('the same folders are the same copy, however they are typed', async () => {
+  using folder = createFolder('from', 'to')
+  writeFileSync(join(folder.from, 'a'), 'one')
+  expect(await copy(folder.from, folder.to)).toMatchObject({ code: 0 })
+  const typed = [folder.from, folder.to].map((path) => `${relative(process.cwd(), path)}/`)
+  expect(await copy(typed[0]!, typed[1]!)).toMatchObject({ code: 0 })
+})
+
+test('a copy that cannot begin leaves nothing behind', async () => {
+  using folder = createFolder('from')
+  const before = await platform.call(filesystems.list, {})
+  for (const more of [[], ['--dry-run']]) {
+    const { code, err } = await copy(folder.from, join(folder.from, 'not', 'there'), ...more)
+    expect({ code, err }).toMatchObject({
+      code: 1,
+      err: expect.stringContaining('create a new target with "mkdir -p '),
+    })
+  }
+  expect(await platform.call(filesystems.list, {})).toEqual(before)
+})
+
+testUnless(
+  whyNoMount(),
+  'a target that cannot be written to is refused, with the reason and the fix',
+  async () => {
+    using folder = createFolder('from')
+    using mount = mountMemory(2 ** 20)
+    writeFileSync(join(folder.from, 'a'), 'one')
+    mount.makeReadOnly()
+    const before = await platform.call(filesystems.list, {})
+    const refused = await copy(folder.from, mount.path)
+    expect(refused).toMatchObject({
+      code: 1,
+      err: expect.stringContaining(
+        `target ${mount.path} cannot be used: write: read-only file system: mount it writable or choose another folder (EROFS in mkdir) (STORE_REFUSED)`,
+      ),
+    })
+    expect(await platform.call(filesystems.list, {})).toEqual(before)
+    mount.makeWritable()
+    expect(await copy(folder.from, mount.path)).toMatchObject({ code: 0 })
+    expect(readdirSync(mount.path)).toEqual(['a'])
+  },
+)
+
+test('a source without files, as a path that is wrong often is, is told', async () => {
+  using folder = createFolder('from', 'to')
+  mkdirSync(join(folder.from, 'empty'))
+  const told = `The source ${folder.from} has no files: check its path.\n`
+  const dry = await copy(folder.from, folder.to, '--dry-run')
+  expect(dry).toMatchObject({ code: 0, err: told })
+  const { code, err } = await copy(folder.from, folder.to)
+  expect(code).toBe(0)
+  expect(err).toMatch(new RegExp(`Plan: copy 0 files \\(0 B\\)\\.\n${told}$`))
+  writeFileSync(join(folder.from, 'a'), 'one')
+  for (const plan of ['copy 1 file (3 B)', 'copy 0 files (0 B)'])
+    expect(await copy(folder.from, folder.to)).toMatchObject({ code: 0, err: `Plan: ${plan}.\n` })
+})
+
+test('--dry-run shows the plan, and nothing stays of it', async () => {
+  using folder = createFolder('from', 'to')
+  writeFileSync(join(folder.from, 'a'), 'one')
+  const kept = async () => [
+    await platform.call(filesystems.list, {}),
+    await platform.call(migrations.list, {}),
+    await platform.call(pathMappings.list, {}),
+  ]
+  const before = await kept()
+  const { code, out } = await copy(folder.from, folder.to, '--dry-run', '-o', 'json')
+  expect(code).toBe(0)
+  expect(JSON.parse(out)).toMatchObject({ filesToCopy: 1, bytesToCopy: 3 })
+  expect(await kept()).toEqual(before)
+})
+
+test('a path in a filesystem is copied to another path', async () => {
+  using folder = createFolder('from', 'to')
+  mkdirSync(join(folder.from, 'raw'))
+  writeFileSync(join(folder.from, 'raw', 'a'), 'one')
+  await addLocal(platform, 'lake', 'source', folder.from)
+  const { code, err } = await copy('lake:raw/', folder.to)
+  expect({ code, err }).toMatchObject({ code: 0 })
+  expect(readFileSync(join(folder.to, 'a'), 'utf8')).toBe('one')
+})
+
+test('what does not arrive is exit code 1', async () => {
+  using folder = createFolder('from', 'to')
+  writeFileSync(join(folder.from, 'a'), 'one')
+  execFileSync('mkfifo', [join(folder.from, 'pipe')])
+  const { code, out, err } = await copy(folder.from, folder.to)
+  expect(code).toBe(1)
+  expect(out).toMatch(/is completed with 1 failure: .*list them with: gantry migrations failures copy-/)
+  expect(err).toMatch(
+    /Not verified, as the copy is incomplete; to verify what arrived, run "gantry verifications create copy-\S+ --level size"\.\n$/,
+  )
+})
+
+test('what the target does not keep is told, with its number', async () => {
+  using folder = createFolder('from', 'to')
+  writeFileSync(join(folder.from, 'a'), 'one')
+  linkSync(join(folder.from, 'a'), join(folder.from, 'b'))
+  const { code, err } = await copy(folder.from, folder.to)
+  expect(code).toBe(0)
+  expect(err).toContain('Not kept at the target: the hard links of 2 files')
+})
+
+test.for([
+  [['ftp://host/x', '/tmp'], 2, /ftp:\/\/host\/x: use an address that starts with s3:\/\//],
+  [['nobody:/x', '/tmp'], 1, /there is no source nobody/],
+  [['lake:/x', '/tmp', '--source-option', 'a=b'], 2, /options apply only to new filesystems/],
+  [['/tmp', 's3://bucket', '--target-option', 'endpoint'], 2, /write options as key=value/],
+  [['/nowhere-at-all', '/tmp'], 1, /nowhere-at-all/],
+] as const)('gantry copy %s says what is wrong', async ([args, code, message]) => {
+  const ran = await copy(...args)
+  expect(ran.err).toMatch(message)
+  expect(ran.code).toBe(code)
+})
+
+test('credentials come from the variables of the service', async () => {
+  const { code, err } = await gantry(['copy', 's3://data/x', '/tmp'], {
+    env: { GANTRY_HOME: platform.home, AWS_ACCESS_KEY_ID: 'no key', AWS_ENDPOINT_URL: 'http://127.0.0.1:1' },
+  })
+  expect(code).toBe(2)
+  expect(err).toContain('AWS_ACCESS_KEY_ID (accessKey) must be')
+  const env = { GANTRY_HOME: platform.home, AWS_ENDPOINT_URL: 'http://127.0.0.1:1' }
+  const typed = await gantry(['copy', 's3://data/x', '/tmp', '--source-option', 'accessKey=no key'], { env })
+  expect(typed.err).toContain('--source-option accessKey (accessKey) must be')
+})
+
+test('Ctrl-C says how to go on, exit code 130; the same command then finishes', async () => {
+  using folder = createFolder('from', 'to')
+  // More than is copied before the signal arrives.
+  for (let count = 0; count < 2_000; count++) writeFileSync(join(folder.from, `f${count}`), 'x')
+  await using running = spawnGantry(['copy', folder.from, folder.to], { GANTRY_HOME: platform.home })
+  await running.said('RUNNING')
+  running.child.kill('SIGINT')
+  expect(await running.ended).toBe(130)
+  expect(running.written.err).toMatch(/continues on the platform: watch it with "\.\/gantry watch copy-\S+"/)
+  expect(await copy(folder.from, folder.to)).toMatchObject({ code: 0 })
+})

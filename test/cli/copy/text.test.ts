@@ -1,0 +1,56 @@
+import { expect, test } from 'vitest'
+import { noFilesText, notKeptText, planText } from '../../../cli/copy/text.ts'
+import { planCounts, planActionNames } from '../../../subjects/migrations/model/plan-terms.ts'
+
+const none = Object.fromEntries(Object.keys(planCounts).map((name) => [name, 0])) as Record<
+  keyof typeof planCounts,
+  number
+>
+const plan = {
+  planId: '0b6cfc1a-9d3f-4a51-8d24-5c8e1f3f9f10',
+  migrationId: 'copy-a',
+  internalId: '0b6cfc1a-9d3f-4a51-8d24-5c8e1f3f9f11',
+  status: 'COMPLETE' as const,
+  startedAt: '2026-01-01T00:00:00.000Z',
+  deletionsNeedApproval: false,
+  samples: [],
+  ...none,
+} satisfies Parameters<typeof planText>[0]
+
+test('a plan tells what cannot be copied and what cannot be read, and what lists them', () => {
+  expect(planActionNames).toContain('UNREADABLE')
+  expect(planText({ ...plan, filesToCopy: 2, bytesToCopy: 3, pathsRefused: 1, unreadablePaths: 2_000 })).toBe(
+    'Plan: copy 2 files (3 B), 1 cannot be copied, 2,000 paths cannot be read; list them with "gantry migrations plan copy-a".',
+  )
+  expect(planText({ ...plan, unreadablePaths: 1 })).toBe(
+    'Plan: copy 0 files (0 B), 1 path cannot be read; list it with "gantry migrations plan copy-a".',
+  )
+  expect(planText({ ...plan, filesToCopy: 1, bytesToCopy: 3 })).toBe('Plan: copy 1 file (3 B).')
+})
+
+test('owners that were lost are told with their number and the command that lists them', () => {
+  const kept = { times: 0, modes: 0, owners: 0, attributes: 0, links: 0, hardLinks: 0 }
+  const text = (notKept: Partial<typeof kept>) =>
+    notKeptText({ migrationId: 'copy-a', notKept: { ...kept, ...notKept } })
+  expect(text({})).toBeUndefined()
+  expect(text({ owners: 3, hardLinks: 2 })).toBe(
+    'Not kept at the target: the owners of 3 paths (only root can change owners, and not every target keeps them), the hard links of 2 files, each of which is a file of its own now; list the paths with "gantry verifications create copy-a --level metadata" and "gantry verifications report <id>".',
+  )
+})
+
+test('a source is empty where a plan found no file in it, and leaves nothing out', () => {
+  const told = 'The source /data has no files: check its path.'
+  expect(noFilesText('/data', plan)).toBe(told)
+  expect(noFilesText('/data', { ...plan, foldersToMake: 1, pathsKept: 2, entriesAtTarget: 2 })).toBe(told)
+  for (const count of [
+    'filesToCopy',
+    'filesToReplace',
+    'filesToCompare',
+    'filesToSkip',
+    'filesExcluded',
+    'foldersExcluded',
+    'pathsRefused',
+    'unreadablePaths',
+  ] as const)
+    expect(noFilesText('/data', { ...plan, [count]: 1 }), count).toBeUndefined()
+})

@@ -1,0 +1,123 @@
+import { expect } from 'vitest'
+import { assignments } from '../../subjects/access/assignments.ts'
+import { roles } from '../../subjects/access/roles.ts'
+import { settings } from '../../subjects/access/settings.ts'
+import { bandwidth } from '../../subjects/migrations/bandwidth.ts'
+import { chromiumTest, openChromium } from '../support/chromium.ts'
+import { bareExtension } from '../support/example-extension.ts'
+import { until } from '../support/until.ts'
+import { choose, expectNone, openPage, signIn, startWithUi, visit } from './support.ts'
+
+const noRules = { pub: { allow: [] }, sub: { allow: [] }, visible_extensions: [] }
+
+chromiumTest('an administrator makes a role, assigns it, and changes settings', async () => {
+  await using platform = await startWithUi()
+  await using browser = await openChromium()
+  const { page, complaints } = await openPage(browser.context)
+  await signIn(page, platform, 'administrator')
+  const dialog = page.getByRole('dialog')
+
+  await platform.call(roles.put, { name: 'passing', description: 'Goes', ...noRules })
+  await platform.call(assignments.put, { group: 'leavers', roles: ['passing'] })
+  await visit(page, platform, '/administration/roles', 'Roles')
+  await page.getByRole('button', { name: 'Create a role' }).click()
+  await dialog.getByRole('textbox', { name: 'Name' }).fill('auditors')
+  await dialog.getByRole('textbox', { name: 'Description' }).fill('Read the audit log')
+  await dialog
+    .getByRole('group', { name: 'Publish' })
+    .getByRole('textbox', { name: 'Allow' })
+    .fill('gantry.services.v1.audit.*')
+  await dialog
+    .getByRole('group', { name: 'Subscribe' })
+    .getByRole('textbox', { name: 'Allow' })
+    .fill('gantry.events.v1.>\ngantry.extensions.weather.>')
+  await dialog.getByRole('textbox', { name: 'Visible extensions' }).fill('weather')
+  await dialog.getByRole('button', { name: 'Create', exact: true }).click()
+  const auditors = page
+    .getByRole('row')
+    .filter({ has: page.getByRole('cell', { name: 'auditors', exact: true }) })
+  await auditors.getByText('May call: Audit', { exact: true }).click()
+  await auditors.getByText('Audit: everything', { exact: true }).waitFor()
+  await auditors.getByText('May follow: All events, Extension weather', { exact: true }).waitFor()
+  expect((await platform.call(roles.list, {})).find(({ name }) => name === 'auditors')).toEqual({
+    name: 'auditors',
+    description: 'Read the audit log',
+    pub: { allow: ['gantry.services.v1.audit.*'] },
+    sub: { allow: ['gantry.events.v1.>', 'gantry.extensions.weather.>'] },
+    visible_extensions: ['weather'],
+  })
+
+  await visit(page, platform, '/administration/assignments', 'Assignments')
+  await page.getByRole('button', { name: 'Assign roles' }).click()
+  await dialog.getByRole('textbox', { name: 'Group' }).fill('analysts')
+  await choose(page, 'Roles', 'auditors')
+  await page.keyboard.press('Escape')
+  await dialog.getByRole('button', { name: 'Assign', exact: true }).click()
+  await page.getByRole('cell', { name: 'analysts', exact: true }).waitFor()
+  expect(await platform.call(assignments.list, {})).toContainEqual({ group: 'analysts', roles: ['auditors'] })
+
+  // What went wrong stays in the corner until somebody begins something else, or something goes well.
+  const fail = async (verb: string, name: string) => {
+    await page.getByRole('button', { name: `${verb} ${name}` }).click()
+    await dialog.getByRole('textbox', { name: `Type ${name} to confirm` }).fill(name)
+    await dialog.getByRole('button', { name: verb, exact: true }).click()
+    await page.getByText('The request failed').waitFor()
+  }
+  await visit(page, platform, '/administration/roles', 'Roles')
+  await page.getByRole('cell', { name: 'passing', exact: true }).waitFor()
+  await visit(page, platform, '/administration/assignments', 'Assignments')
+  await page.getByRole('cell', { name: 'leavers', exact: true }).waitFor()
+  await platform.call(assignments.delete, { group: 'leavers' })
+  await fail('Remove', 'leavers')
+  await page.getByRole('button', { name: 'Assign roles' }).click()
+  await page.getByText('The request failed').waitFor({ state: 'detached' })
+  await page.keyboard.press('Escape')
+  await dialog.waitFor({ state: 'detached' })
+  await visit(page, platform, '/administration/roles', 'Roles')
+  await page.getByRole('cell', { name: 'passing', exact: true }).waitFor()
+  await platform.call(roles.delete, { name: 'passing' })
+  await fail('Delete', 'passing')
+  await visit(page, platform, '/administration/settings', 'Settings')
+  await page.getByRole('textbox', { name: 'Session hours' }).fill('7')
+  await page.getByRole('button', { name: 'Save' }).press('Enter')
+  await page.getByText('Settings saved').waitFor()
+  await page.getByText('The request failed').waitFor({ state: 'detached' })
+  expect((await platform.call(settings.get, {})).sessionHours).toBe(7)
+  expectNone(complaints)
+})
+
+chromiumTest(
+  'an endpoint of an extension is called by a form, and a week is painted with the keyboard',
+  async () => {
+    await using platform = await startWithUi()
+    await using extension = await bareExtension(platform, 'weather')
+    expect((await extension.register()).status).toBe(200)
+    await using browser = await openChromium()
+    const { page, complaints } = await openPage(browser.context)
+    await signIn(page, platform, 'administrator')
+
+    await visit(page, platform, '/extensions/weather?tab=Endpoints', 'Weather')
+    await page.getByRole('textbox', { name: 'City' }).fill('Berlin')
+    await page.getByRole('button', { name: 'Call forecast' }).click()
+    await page.getByText('"city": "Berlin"').waitFor()
+    await page.getByRole('textbox', { name: 'How' }).fill('unknown')
+    await page.getByRole('button', { name: 'Call forecast' }).click()
+    await page.getByText('there is no such city').waitFor()
+
+    await visit(page, platform, '/bandwidth', 'Bandwidth')
+    await page.getByRole('button', { name: 'Set a limit' }).click()
+    await page.getByRole('textbox', { name: 'Limit', exact: true }).fill('100')
+    await page.getByRole('checkbox', { name: 'Use a different limit at certain times of the week' }).check()
+    for (const hour of ['MON 08:00', 'MON 09:00', 'TUE 08:00', 'TUE 09:00'])
+      await page.getByRole('button', { name: hour }).press('Space')
+    await page.getByRole('dialog').getByRole('button', { name: 'Set', exact: true }).click()
+    const policy = await until('the limit is set', async () =>
+      (await platform.call(bandwidth.list, {})).find(({ scope }) => scope === 'global'),
+    )
+    expect(policy.limitBytesPerSecond).toBe(100 * 1024 ** 2)
+    expect(policy.schedule!.windows).toEqual([
+      { days: ['MON', 'TUE'], from: '08:00', to: '10:00', limitBytesPerSecond: 10 * 1024 ** 2 },
+    ])
+    expectNone(complaints)
+  },
+)

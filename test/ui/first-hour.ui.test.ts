@@ -1,0 +1,223 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { Locator } from 'playwright-core'
+import { expect } from 'vitest'
+import { connectWithToken } from '../../broker/rpc/connection.ts'
+import { users } from '../../subjects/access/users.ts'
+import { keys } from '../../subjects/access/keys.ts'
+import { uiPath } from '../../subjects/kit/names.ts'
+import { migrations } from '../../subjects/migrations/migrations.ts'
+import { chromiumTest, openChromium } from '../support/chromium.ts'
+import { until } from '../support/until.ts'
+import { addressOf, choose, expectNone, openPage, signIn, startWithUi, visit } from './support.ts'
+
+chromiumTest('somebody adds two folders, plans, migrates, verifies, makes a key and revokes it', async () => {
+  await using platform = await startWithUi()
+  const folder = mkdtempSync(join(tmpdir(), 'gantry-ui-'))
+  const [from, to] = [join(folder, 'from'), join(folder, 'to')]
+  for (const path of [from, to, join(from, 'one'), join(from, 'two')]) mkdirSync(path)
+  writeFileSync(join(from, 'one', 'a'), 'content')
+  await using browser = await openChromium()
+  const { page, complaints } = await openPage(browser.context)
+  await signIn(page, platform, 'administrator')
+
+  await page.click('text=Add a source and a target')
+  for (const [name, role, root] of [
+    ['here', 'source', from],
+    ['there', 'target', to],
+  ] as const) {
+    await page.getByRole('button', { name: 'Add a store' }).click()
+    await page.fill('input[name=fileSystemId]', name)
+    await choose(page, 'Role', role)
+    const dialog = page.getByRole('dialog')
+    // What is left out follows from the defaults, and only what goes with the role is asked.
+    const [copiesOnce, follows] = ['Copy once by default', 'Follow changes of the source'].map((label) =>
+      dialog.getByRole('switch', { name: label }),
+    ) as [Locator, Locator]
+    const [own, other] = role === 'source' ? [copiesOnce, follows] : [follows, copiesOnce]
+    expect(await own.isChecked()).toBe(true)
+    expect(await other.count()).toBe(0)
+    await dialog.locator('label', { hasText: 'Store ID' }).getByText('*').waitFor()
+    // An error goes with what it was about.
+    await page.fill('input[name=fsRoot]', 'relative')
+    await page.click('text=Check and add')
+    await dialog.getByText('The request failed').waitFor()
+    await page.fill('input[name=fsRoot]', root)
+    await dialog.getByText('The request failed').waitFor({ state: 'detached' })
+    await page.click('text=Check without adding')
+    await dialog.getByText('Folders can be listed.').waitFor()
+    await page.click('text=Check and add')
+    await page.getByRole('link', { name, exact: true }).waitFor()
+  }
+
+  await page.click('nav >> text="Migrations"')
+  await page.getByRole('link', { name: 'Create a migration' }).click()
+  await choose(page, 'Source', 'here')
+  await choose(page, 'Target', 'there')
+  await page.click('text=Browse the source')
+  await page.getByRole('button', { name: 'one/' }).click()
+  await page.click('text="Choose /one"')
+  expect(await page.getByRole('textbox', { name: 'Path' }).inputValue()).toBe('/one')
+  await page.getByRole('textbox', { name: 'Migration id' }).fill('first')
+  await page.getByText('Live', { exact: true }).click()
+  await page.getByText('follows its source').waitFor()
+  await page.getByText('--no-scan-only-migration').waitFor()
+  await page.getByText('Recurring', { exact: true }).click()
+  await page.getByRole('button', { name: 'Schedule' }).waitFor()
+  await page.getByText('Once', { exact: true }).click()
+  await page.getByRole('button', { name: 'Schedule' }).waitFor({ state: 'detached' })
+  await page.click('text=Next')
+  await page.click('text=Next')
+  await page.getByRole('button', { name: 'Create and plan' }).click()
+  await page.getByText('1 file, 7 B').first().waitFor()
+  expect((await platform.call(migrations.get, { migrationId: 'first' })).state).toBe('NONSCHEDULED')
+  await page.getByRole('button', { name: 'Start', exact: true }).click()
+  await page.waitForURL(`**${uiPath}/migrations/first`)
+  await page.getByText('Complete', { exact: true }).waitFor()
+  await page.getByRole('heading', { level: 1 }).locator('..').getByText('completed').waitFor()
+
+  await page.getByRole('tab', { name: 'Verifications' }).click()
+  await page.getByRole('button', { name: 'Verify' }).click()
+  await page.getByRole('dialog').getByRole('button', { name: 'Verify' }).click()
+  await page.getByRole('cell', { name: 'complete', exact: true }).waitFor()
+  await page.getByRole('dialog').waitFor({ state: 'detached' })
+
+  // A second scan of what was found before doubles the totals, and not what is at the target.
+  writeFileSync(join(to, 'one', 'a'), 'else')
+  await page.getByRole('button', { name: 'Verify' }).click()
+  await page.getByRole('dialog').getByRole('button', { name: 'Verify' }).click()
+  await page.getByRole('dialog').waitFor({ state: 'detached' })
+  await page.getByRole('button', { name: 'Show differences' }).click()
+  const differences = page.getByRole('dialog').getByRole('table', { name: 'Differences' })
+  await differences.getByRole('cell', { name: '/one/a' }).waitFor()
+  await differences.getByRole('cell', { name: 'size mismatch' }).waitFor()
+  await differences.getByRole('cell', { name: /7 .* 4 / }).waitFor()
+  await page.getByRole('dialog').getByRole('button', { name: 'Download as CSV' }).waitFor()
+  await page.keyboard.press('Escape')
+  await page.getByRole('tab', { name: 'Overview' }).click()
+  await platform.call(migrations['add-pending-region'], { migrationId: 'first', path: '/one' })
+  await page.getByText('2 files, 14 B').first().waitFor()
+  await page.getByText('Complete', { exact: true }).waitFor()
+
+  // Somebody else makes another; this page hears of it.
+  await page.click('nav >> text="Migrations"')
+  await page.getByRole('link', { name: 'first' }).waitFor()
+  const hostile = '<img src=x onerror=alert(1)>'
+  await platform.call(migrations.create, {
+    migrationId: hostile,
+    path: '/two',
+    source: 'here',
+    target: 'there',
+  })
+  await page.getByRole('link', { name: hostile }).waitFor()
+
+  // Several at once.
+  await page.getByRole('checkbox', { name: 'Select all' }).check()
+  await page.locator('button[aria-haspopup=menu]').click()
+  await page.getByRole('menuitem', { name: 'high' }).click()
+  await page.getByText('Priority changed: 2 migrations').waitFor()
+  await until('both are more urgent', async () =>
+    (await platform.call(migrations.list, {})).every(({ migrationPriority }) => migrationPriority === 'HIGH'),
+  )
+
+  await page.click('nav >> text=API keys')
+  await page.getByRole('button', { name: 'Create an API key' }).click()
+  await page.getByRole('textbox', { name: 'Name' }).fill('reader')
+  await page.getByRole('radio', { name: 'Choose permissions one by one' }).check()
+  await page.getByRole('dialog').getByRole('searchbox', { name: 'Filter' }).fill('migr')
+  await page.getByRole('checkbox', { name: 'Read stores' }).waitFor({ state: 'detached' })
+  await page.getByRole('checkbox', { name: 'Read migrations', exact: true }).check()
+  await page.getByRole('dialog').getByRole('button', { name: 'Create', exact: true }).click()
+  const token = await page.getByTestId('token').textContent()
+  const connection = await connectWithToken(platform.tcpUrl, token!.trim())
+  await page.click('text=Done')
+  await page.getByRole('button', { name: 'Revoke reader' }).click()
+  await page.getByRole('textbox', { name: 'Type reader to confirm' }).fill('reader')
+  await page.getByRole('dialog').getByRole('button', { name: 'Revoke' }).click()
+  await page.getByRole('button', { name: 'Revoke reader' }).waitFor({ state: 'detached' })
+  await until('the connection of the key is closed', () => connection.isClosed())
+  expectNone(complaints)
+  rmSync(folder, { recursive: true })
+})
+
+chromiumTest('whoever may only look is offered nothing else', async () => {
+  await using platform = await startWithUi()
+  await using browser = await openChromium()
+  const { page } = await openPage(browser.context)
+  await signIn(page, platform, 'viewer')
+  const navigation = page.getByRole('navigation', { name: 'Pages' })
+  expect(await navigation.getByText('Administration').count()).toBe(0)
+  await visit(page, platform, '/migrations', 'Migrations')
+  await page.waitForSelector('text=There are no migrations yet')
+  expect(await page.getByRole('link', { name: 'Create a migration' }).count()).toBe(0)
+  await visit(page, platform, '/stores', 'Stores')
+  expect(await page.getByRole('button', { name: 'Add a store' }).count()).toBe(0)
+  // Who comes by a link is told what is missing.
+  await visit(page, platform, '/new-migration', 'Create a migration')
+  await page.getByRole('note').getByText('gantry.services.v1.migrations.create').waitFor()
+  expect(await page.getByRole('button', { name: 'Next' }).count()).toBe(0)
+  await visit(page, platform, '/stores?add=1', 'Stores')
+  await page.getByRole('dialog').getByText('gantry.services.v1.filesystems.create-local').waitFor()
+  await page.keyboard.press('Escape')
+  await visit(page, platform, '/administration/users', 'Users')
+  await page.getByRole('note').getByText('gantry.services.v1.users.list').waitFor()
+  await page.click('text=Sign out')
+  await page.waitForSelector('text=You are not signed in')
+  await page.goto(addressOf(platform, '/migrations'))
+  await page.waitForSelector('text=You are not signed in')
+})
+
+chromiumTest('a key can be given no more than its maker has', async () => {
+  await using platform = await startWithUi()
+  await using browser = await openChromium()
+  const { page } = await openPage(browser.context)
+  await signIn(page, platform, 'viewer')
+  await visit(page, platform, '/account/keys?add=1', 'API keys')
+  // First what it is for, of what its maker has: details only for those who want them.
+  const purposes = page.getByRole('radiogroup', { name: 'What is the key for?' })
+  expect(await purposes.getByRole('radio').count()).toBe(2)
+  expect(await page.getByRole('textbox', { name: 'Publish Allow' }).count()).toBe(0)
+  await page.getByText('May call: ').waitFor()
+  await page.getByRole('radio', { name: 'Choose permissions one by one' }).check()
+  await page.getByRole('textbox', { name: 'Publish Allow' }).fill('gantry.services.v1.migrations.delete')
+  await page.getByText('Exceeds your role permissions: gantry.services.v1.migrations.delete').waitFor()
+  expect(await page.getByRole('checkbox', { name: 'Full access to migrations' }).count()).toBe(0)
+})
+
+chromiumTest('a page finds the broker again, and says when somebody has ended its session', async () => {
+  await using platform = await startWithUi()
+  await using browser = await openChromium()
+  const { page } = await openPage(browser.context)
+  await signIn(page, platform, 'viewer')
+  process.kill(platform.brokerPid()!, 'SIGKILL')
+  await page.getByText('Not connected').waitFor()
+  await page.getByText('Not connected').waitFor({ state: 'detached' })
+  await visit(page, platform, '/migrations', 'Migrations')
+  await page.getByText('There are no migrations yet').waitFor()
+  // The test's own connection may find it later than the page.
+  const all = await until('the test is connected again', () =>
+    platform.call(users.list, {}).catch(() => undefined),
+  )
+  const viewer = all.find(({ roles }) => roles.includes('viewer'))
+  const sessions = (await platform.call(keys.list, {})).filter(
+    ({ owner, kind }) => owner === viewer!.subject && kind === 'session',
+  )
+  expect(sessions).toHaveLength(1)
+  await platform.call(keys.revoke, { id: sessions[0]!.id })
+  await page.getByText('Your session has ended').waitFor()
+})
+
+chromiumTest('search finds pages, objects and actions with the keyboard', async () => {
+  await using platform = await startWithUi()
+  await using browser = await openChromium()
+  const { page } = await openPage(browser.context)
+  await signIn(page, platform, 'administrator')
+  await page.keyboard.press('Control+k')
+  await page.getByRole('combobox', { name: 'Page, migration, store, extension or action' }).fill('audit')
+  await page.getByRole('option', { name: 'Audit log Page' }).waitFor()
+  await page.keyboard.press('Enter')
+  await page.getByRole('heading', { level: 1, name: 'Audit log' }).waitFor()
+  await page.getByRole('button', { name: 'Verify the audit log' }).click()
+  await page.getByText(/^Intact: /).waitFor()
+})

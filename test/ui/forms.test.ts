@@ -1,0 +1,129 @@
+import { expect, test } from 'vitest'
+import { resources } from '../../subjects/index.ts'
+import type { Contract } from '../../subjects/kit/contract.ts'
+import { fieldsOf, type JsonSchema, usualKeyword } from '../../subjects/kit/json-schema.ts'
+import { migrations } from '../../subjects/migrations/migrations.ts'
+import { labelOf, shownText } from '../../ui/kit/format.ts'
+import { groupsOf, permitted } from '../../ui/kit/permissions.ts'
+import { inputOf, modeNames, modeOf, stepsOf, withMode } from '../../ui/pages/migrations/draft.ts'
+import { targetState } from '../../ui/pages/migrations/target-state.ts'
+import { roots } from '../../subjects/kit/names.ts'
+
+const contracts: readonly Contract[] = Object.values(resources).flatMap((all) => Object.values(all))
+
+/** Every field of a schema, those of its parts included. */
+const allFields = (schema: JsonSchema): readonly (readonly [string, JsonSchema])[] =>
+  Object.entries(schema.properties ?? {}).flatMap(([name, field]) => [
+    [name, field] as const,
+    ...allFields(field),
+    ...(field.items === undefined ? [] : allFields(field.items)),
+  ])
+
+test('a field is labelled in words, and no two of a form alike', () => {
+  for (const { input, subject } of contracts) {
+    const labels = Object.keys(fieldsOf(input)).map(labelOf)
+    expect(new Set(labels).size, subject).toBe(labels.length)
+    // What stands in brackets is what people know from elsewhere.
+    for (const [name] of allFields(input))
+      expect(labelOf(name).replace(/ \(.*\)/, ''), subject).not.toMatch(/[a-z]{2}[A-Z]|_|filesystem/)
+  }
+  expect(['fileSystemId', 'maxStorageMib', 'sourceFileSystem'].map(labelOf)).toEqual([
+    'Store ID',
+    'Maximum storage MiB',
+    'Source store',
+  ])
+})
+
+test('a text says store, and leaves commands as they are typed', () => {
+  expect(
+    shownText('Filesystem here: see "gantry filesystems get here" or `filesystems`, then other filesystems'),
+  ).toBe('Store here: see "gantry filesystems get here" or `filesystems`, then other stores')
+})
+
+test('a switch says to forms what its text says of its default', () => {
+  const wrong = contracts.flatMap(({ input, subject }) =>
+    allFields(input)
+      .filter(([, { type, description = '' }]) => type === 'boolean' && /default:? true/.test(description))
+      .filter(([, field]) => field[usualKeyword] !== true)
+      .map(([name]) => `${subject} ${name}`),
+  )
+  expect(wrong).toEqual([])
+})
+
+test('no field of a migration is lost, and each mode has its own', () => {
+  const asked = modeNames.map((mode) => stepsOf(mode, { targetMatch: true }).flatMap(({ fields }) => fields))
+  for (const fields of asked) expect(new Set(fields).size).toBe(fields.length)
+  const [once, live, recurring] = asked as [string[], string[], string[]]
+  expect([...new Set(asked.flat())].toSorted()).toEqual(
+    Object.keys(fieldsOf(migrations.create.input))
+      .filter(
+        (name) =>
+          !['scanOnlyMigration', 'recurringMigration', 'autoStart', 'autoSourceCleanupEnabled'].includes(
+            name,
+          ),
+      )
+      .toSorted(),
+  )
+  expect(once).not.toContain('recurringSchedule')
+  expect(live).not.toContain('targetMatch')
+  expect(live).toContain('comparisonPeriodSeconds')
+  expect(recurring).not.toContain('deletionMode')
+  expect(stepsOf('recurring', {}).map(({ title }) => title)).toContain('Schedule')
+  expect(stepsOf('once', {}).flatMap(({ fields }) => fields)).not.toContain('maxDeletions')
+})
+
+test('a mode is what the contract takes for it, and fields of another mode are not sent', () => {
+  const draft = { path: '/', source: 'a', target: 'b', recurringPeriod: '1H' }
+  for (const mode of modeNames) expect(modeOf(withMode(draft, mode))).toBe(mode)
+  expect(modeOf(draft, false)).toBe('live')
+  expect(modeOf(draft)).toBe('once')
+  const live = withMode(withMode(draft, 'recurring'), 'live')
+  expect(inputOf(live, stepsOf('live', live))).toEqual({
+    path: '/',
+    source: 'a',
+    target: 'b',
+    scanOnlyMigration: false,
+  })
+})
+
+test('permissions are grouped by what they are about', () => {
+  const reading = permitted.find(({ resource }) => resource === 'migrations')!.reading
+  expect(
+    groupsOf([
+      ...reading,
+      `${roots.services}.migrations.start`,
+      `${roots.services}.filesystems.>`,
+      `${roots.services}.keys.list`,
+      `${roots.extensions}.weather.>`,
+      `${roots.events}.>`,
+      'gantry.>',
+    ]),
+  ).toEqual([
+    { label: 'Migrations', says: 'read, start' },
+    { label: 'Stores', says: 'everything' },
+    { label: 'Keys', says: 'list' },
+    { label: 'Extension weather', says: `${roots.extensions}.weather.>` },
+    { label: 'All events', says: `${roots.events}.>` },
+    { label: 'Everything', says: 'gantry.>' },
+  ])
+})
+
+test('a target that is complete is told so, however often its files were counted', () => {
+  const progress = { failedPaths: 0, migratedPercentage: 85, filesScanned: 20 }
+  const at = (
+    state: 'COMPLETED' | 'LIVE' | 'RUNNING' | 'STOPPED',
+    isScanned: boolean,
+    failedPaths = 0,
+    scans = 0,
+  ) => targetState({ state, progress: { ...progress, failedPaths }, isScanned, scans })
+  expect(at('COMPLETED', true)).toEqual({ percentage: 100, says: 'Complete' })
+  expect(at('COMPLETED', true, 3)).toEqual({ percentage: 100, says: 'Complete, except 3 failed paths' })
+  expect(at('LIVE', true)).toEqual({ percentage: 100, says: 'Complete; follows its source' })
+  expect(at('STOPPED', true)).toEqual({ says: 'First scan complete; later changes may be missing' })
+  expect(at('RUNNING', true)).toEqual({ says: 'First scan complete; a rescan or retry is running' })
+  expect(at('RUNNING', false)).toEqual({ percentage: 85, says: '85 % of what was found so far' })
+  expect(at('RUNNING', false, 0, 2)).toEqual({
+    percentage: 85,
+    says: 'Scan 2: 85 % of what was found so far',
+  })
+})

@@ -1,0 +1,127 @@
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect } from 'vitest'
+import { chromiumTest, openChromium } from '../support/chromium.ts'
+import { bareExtension } from '../support/example-extension.ts'
+import { until } from '../support/until.ts'
+import { fill, hostileExtension, hostileNames } from './sample.ts'
+import { expectNone, openPage, signIn, startWithUi, violationsOf, visit } from './support.ts'
+
+const named = encodeURIComponent(hostileNames.markup)
+
+/** Every page, with the name that it has. */
+const pages: readonly (readonly [path: string, title: string])[] = [
+  ['/', 'Home'],
+  ['/migrations', 'Migrations'],
+  ['/new-migration', 'Create a migration'],
+  ['/new-migration?from=first', 'Create a migration'],
+  ['/migrations/first', 'first'],
+  ['/migrations/first?tab=Plan', 'first'],
+  ['/migrations/first?tab=Rules', 'first'],
+  ['/migrations/first?tab=Verifications', 'first'],
+  ['/migrations/first?tab=Cleanups', 'first'],
+  ['/migrations/first?tab=Events', 'first'],
+  [`/migrations/${named}?tab=Failures`, hostileNames.markup],
+  ['/stores', 'Stores'],
+  ['/stores/source/here?path=/one', 'here'],
+  [`/stores/target/${named}`, hostileNames.markup],
+  ['/rules', 'Rules'],
+  ['/mappings', 'Path mappings'],
+  ['/agents', 'Agents'],
+  ['/bandwidth', 'Bandwidth'],
+  ['/metadata/migrations', 'Metadata migrations'],
+  [`/metadata/migrations/${named}`, hostileNames.markup],
+  [`/metadata/migrations/${named}?tab=Objects`, hostileNames.markup],
+  ['/metadata/catalogs', 'Catalogs'],
+  ['/metadata/catalogs/lake', 'lake'],
+  ['/metadata/rules', 'Metadata rules'],
+  ['/metrics', 'Metrics'],
+  ['/notifications', 'Notifications'],
+  ['/alerts', 'Alerts'],
+  ['/alerts?tab=Rules', 'Alerts'],
+  ['/alerts?tab=Webhooks', 'Alerts'],
+  ['/logging', 'Log level'],
+  ['/extensions', 'Extensions'],
+  ['/extensions/weather', hostileNames.markup],
+  ['/extensions/weather?tab=Endpoints', hostileNames.markup],
+  ['/extensions/weather?tab=Log', hostileNames.markup],
+  ['/extensions/weather/pages/home', 'Weather page'],
+  ['/extensions/weather/pages/read', 'Weather text'],
+  ['/account', 'Profile'],
+  ['/account/keys', 'API keys'],
+  ['/account/keys?add=1', 'API keys'],
+  ['/administration/assignments', 'Assignments'],
+  ['/administration/roles', 'Roles'],
+  ['/administration/users', 'Users'],
+  ['/administration/keys', 'All keys'],
+  ['/administration/settings', 'Settings'],
+  ['/administration/audit', 'Audit log'],
+  ['/administration/health', 'Health and tasks'],
+]
+
+/** Some seconds for each page, where others use the machine too. */
+const allPagesMs = 600_000
+
+/** For whoever wants to look at them. */
+const screenshots = process.env['GANTRY_UI_SCREENSHOTS']
+
+chromiumTest(
+  'every page is accessible, light and dark, fits into 360 pixels, and runs no name',
+  async () => {
+    const root = mkdtempSync(join(tmpdir(), 'gantry-ui-'))
+    await using platform = await startWithUi()
+    await fill(platform, root)
+    await using extension = await bareExtension(platform, 'weather')
+    await using browser = await openChromium()
+    const { page, complaints } = await openPage(browser.context)
+    page.on('dialog', (dialog) => complaints.push(`a dialog: ${dialog.message()}`))
+    await signIn(page, platform, 'administrator')
+    if (screenshots !== undefined) mkdirSync(screenshots, { recursive: true })
+    const wrong: string[] = []
+    for (const [path, title] of pages) {
+      // It sends no heartbeats.
+      expect((await extension.ask('extensions.register', hostileExtension('weather'))).status).toBe(200)
+      await visit(page, platform, path, title)
+      for (const scheme of ['light', 'dark'] as const) {
+        await page.emulateMedia({ colorScheme: scheme, reducedMotion: 'reduce' })
+        // Colours are all that is different in the dark.
+        const rules = scheme === 'dark' ? ['color-contrast'] : undefined
+        wrong.push(...(await violationsOf(page, rules)).map((violation) => `${scheme} ${path} ${violation}`))
+        if (screenshots !== undefined)
+          await page.screenshot({ path: join(screenshots, `${scheme}-${path.replaceAll(/\W+/g, '-')}.png`) })
+      }
+      await page.setViewportSize({ width: 360, height: 740 })
+      await until(`${path} fits into the window`, async () =>
+        Boolean(
+          await page.evaluate(
+            `[document.documentElement, ...document.querySelectorAll('.rows')].every(
+              ({ scrollWidth, clientWidth }) => scrollWidth <= clientWidth)`,
+          ),
+        ),
+      )
+      if (screenshots !== undefined)
+        await page.screenshot({
+          path: join(screenshots, `narrow-${path.replaceAll(/\W+/g, '-')}.png`),
+          animations: 'disabled',
+        })
+      await page.setViewportSize({ width: 1280, height: 800 })
+    }
+    expectNone(wrong)
+    // What a condition names as commands is there as a button and a link.
+    await visit(page, platform, '/migrations/first', 'first')
+    await page.getByText('Complete, except 1 failed path', { exact: true }).waitFor()
+    await page.getByRole('button', { name: 'Retry failed paths' }).waitFor()
+    await page.getByRole('link', { name: 'Show the failures' }).click()
+    await page.getByRole('cell', { name: '/one/pipe' }).waitFor()
+    // The frames of the extension's pages run no script; nothing else is complained of.
+    const [blocked, others] = [true, false].map((isOfFrame) =>
+      complaints.filter((complaint) => complaint.includes("'about:srcdoc'") === isOfFrame),
+    ) as [string[], string[]]
+    expectNone(others)
+    expect(blocked.length).toBeGreaterThan(0)
+    expect(await page.title()).not.toBe('taken')
+    rmSync(root, { recursive: true })
+  },
+  allPagesMs,
+)

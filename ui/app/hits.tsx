@@ -1,0 +1,139 @@
+import { Text, TextInput } from '@mantine/core'
+import { useNavigate } from '@tanstack/react-router'
+import { type KeyboardEvent, useId, useMemo, useState } from 'react'
+import { keys } from '../../subjects/access/keys.ts'
+import { filesystems } from '../../subjects/filesystems/filesystems.ts'
+import type { Contract } from '../../subjects/kit/contract.ts'
+import { metadataCatalogs } from '../../subjects/metadata/catalogs.ts'
+import { metadataMigrations } from '../../subjects/metadata/migrations.ts'
+import { migrations } from '../../subjects/migrations/migrations.ts'
+import { mayAsk, mayCall, useAll } from '../data/calls.ts'
+import { useFeatures } from '../data/features.ts'
+import { useMigrations } from '../data/migrations.ts'
+import { useSession } from '../data/session-context.ts'
+import { navigation } from './places.ts'
+
+interface Hit {
+  readonly kind: string
+  readonly label: string
+  readonly to: string
+}
+
+/** What fits without scrolling far; whoever wants another types more. */
+const mostShown = 30
+
+const actions: readonly (Hit & { readonly needs: Contract })[] = [
+  { kind: 'Action', label: 'Create a migration', to: '/new-migration', needs: migrations.create },
+  { kind: 'Action', label: 'Add a store', to: '/stores?add=1', needs: filesystems['create-local'] },
+  { kind: 'Action', label: 'Create an API key', to: '/account/keys?add=1', needs: keys.create },
+]
+
+function useHits(): readonly Hit[] {
+  const session = useSession()
+  const { data: allMigrations = [] } = useMigrations()
+  const { data: allStores = [] } = useAll(filesystems.list, ({ fileSystemId }) => fileSystemId)
+  const { data: allCatalogs = [] } = useAll(metadataCatalogs.list, ({ catalogId }) => catalogId)
+  const { data: allMetadata = [] } = useAll(metadataMigrations.list, ({ migrationName }) => migrationName)
+  const features = useFeatures()
+  return useMemo(() => {
+    const encoded = encodeURIComponent
+    return [
+      ...navigation.flatMap(({ places }) =>
+        places
+          .filter(({ needs }) => needs === undefined || mayAsk(session, needs))
+          .map(({ label, path }) => ({ kind: 'Page', label, to: path })),
+      ),
+      ...actions.filter(({ needs }) => mayCall(session, needs)),
+      ...allMigrations.map(({ migrationId }) => ({
+        kind: 'Migration',
+        label: migrationId,
+        to: `/migrations/${encoded(migrationId)}`,
+      })),
+      ...allStores.map(({ fileSystemId, isSource }) => ({
+        kind: isSource ? 'Source' : 'Target',
+        label: fileSystemId,
+        to: `/stores/${isSource ? 'source' : 'target'}/${encoded(fileSystemId)}`,
+      })),
+      ...allCatalogs.map(({ catalogId }) => ({
+        kind: 'Catalog',
+        label: catalogId,
+        to: `/metadata/catalogs/${encoded(catalogId)}`,
+      })),
+      ...allMetadata.map(({ migrationName }) => ({
+        kind: 'Metadata migration',
+        label: migrationName,
+        to: `/metadata/migrations/${encoded(migrationName)}`,
+      })),
+      ...features.map(({ prefix, name }) => ({
+        kind: 'Extension',
+        label: name,
+        to: `/extensions/${prefix}`,
+      })),
+    ]
+  }, [session, allMigrations, allStores, allCatalogs, allMetadata, features])
+}
+
+const focus = (element: HTMLInputElement | null) => element?.focus()
+
+/** What a search finds, steered by the keyboard. */
+export default function Hits({ onDone }: { readonly onDone: () => void }) {
+  const navigate = useNavigate()
+  const id = useId()
+  const all = useHits()
+  const [text, setText] = useState('')
+  const [at, setAt] = useState(0)
+  const wanted = text.toLowerCase()
+  const hits = all
+    .filter(({ label, kind }) => `${kind} ${label}`.toLowerCase().includes(wanted))
+    .slice(0, mostShown)
+  const go = (hit: Hit | undefined) => {
+    if (hit === undefined) return
+    onDone()
+    void navigate({ href: hit.to } as never)
+  }
+  const steer = (event: KeyboardEvent) => {
+    const step = { ArrowDown: 1, ArrowUp: -1 }[event.key]
+    if (event.key === 'Enter') go(hits[at])
+    if (step === undefined) return
+    event.preventDefault()
+    setAt(Math.max(0, Math.min(hits.length - 1, at + step)))
+  }
+  return (
+    <>
+      <TextInput
+        // Loaded when the dialog is open already, it comes too late for its own focus.
+        ref={focus}
+        data-autofocus
+        label="Page, migration, store, extension or action"
+        value={text}
+        onChange={(event) => {
+          setText(event.currentTarget.value)
+          setAt(0)
+        }}
+        onKeyDown={steer}
+        role="combobox"
+        aria-expanded
+        aria-controls={id}
+        aria-activedescendant={hits[at] && `${id}-${at}`}
+        autoComplete="off"
+      />
+      <div id={id} role="listbox" aria-label="Search results" className="hits">
+        {hits.map((hit, index) => (
+          <div
+            key={`${hit.kind} ${hit.to}`}
+            id={`${id}-${index}`}
+            role="option"
+            aria-selected={index === at}
+            onClick={() => go(hit)}
+          >
+            <span className="name">{hit.label}</span>
+            <Text component="span" size="xs">
+              {hit.kind}
+            </Text>
+          </div>
+        ))}
+      </div>
+      {hits.length === 0 && <Text mt="sm">No results found.</Text>}
+    </>
+  )
+}

@@ -1,0 +1,27 @@
+import { createTheme, type CSSVariablesResolver, Modal } from '@mantine/core'
+
+export const theme = createTheme({
+  primaryColor: 'blue',
+  // White on the primary colour has enough contrast in both schemes.
+  primaryShade: { light: 8, dark: 8 },
+  defaultRadius: 'sm',
+  fontFamily: 'system-ui, sans-serif',
+  fontFamilyMonospace: 'ui-monospace, Consolas, monospace',
+  respectReducedMotion: true,
+  components: {
+    Modal: Modal.extend({
+      defaultProps: {
+        closeButtonProps: { 'aria-label': 'Close' },
+        // The page has one banner: the title of a dialog is none.
+        attributes: { header: { role: 'presentation' } },
+      },
+    }),
+  },
+})
+
+/** What is written smaller has to be read as well: more contrast than usual. */
+export const variables: CSSVariablesResolver = ({ colors }) => ({
+  variables: {},
+  light: { '--mantine-color-dimmed': colors.gray[7] },
+  dark: { '--mantine-color-dimmed': colors.gray[4] },
+})

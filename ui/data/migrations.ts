@@ -1,0 +1,119 @@
+import { type QueryClient, useQueryClient } from '@tanstack/react-query'
+import { useCallback } from 'react'
+import type { Payload } from '../../subjects/kit/contract.ts'
+import { isGantryError } from '../../subjects/kit/errors.ts'
+import { idOfToken } from '../../subjects/kit/names.ts'
+import { migrationEvents } from '../../subjects/migrations/events.ts'
+import { migrations } from '../../subjects/migrations/migrations.ts'
+import type { Migration } from '../../subjects/migrations/model/model.ts'
+import { keyOf, keyOfAll, useAll } from './calls.ts'
+import { factsOf, useAskingAgain, useGathered } from './events.ts'
+import { useSession } from './session-context.ts'
+
+type Progress = Payload<typeof migrationEvents.progressed>
+
+const { resource } = migrations.list
+const progressedSubject = migrationEvents.progressed.subject.replace('{id}', '*')
+/** Where more have changed at once, all are asked for again instead of one by one. */
+const askedSingly = 20
+
+const listKey = keyOfAll(migrations.list)
+const byName = (one: Migration, other: Migration) => (one.migrationId < other.migrationId ? -1 : 1)
+
+/** The list as it is known; undefined where it is asked for again, or to be: what is put into it would pass for the answer. */
+function currentList(queries: QueryClient): readonly Migration[] | undefined {
+  const state = queries.getQueryState<readonly Migration[]>(listKey)
+  return state?.isInvalidated === true || state?.fetchStatus === 'fetching' ? undefined : state?.data
+}
+
+/** A migration with the figures that an event has told. */
+function withProgress(migration: Migration, { state, conditions, progress }: Progress): Migration {
+  const { scannerSummary } = migration
+  return {
+    ...migration,
+    state,
+    conditions,
+    failedPathCount: progress.failedPaths,
+    scannerSummary: {
+      ...scannerSummary,
+      progressSummary: {
+        ...scannerSummary.progressSummary,
+        filesScanned: progress.filesScanned,
+        bytesScanned: progress.totalScannedBytes,
+      },
+      contentSummary: { ...scannerSummary.contentSummary, byteCount: progress.migratedBytes },
+    },
+  }
+}
+
+/**
+ * Keeps what is known of migrations as it is: figures come with the events themselves, and of a migration of which
+ * something else is told, that one is asked for.
+ * @returns whether the events may be heard
+ */
+export function useMigrationEvents(): boolean {
+  const session = useSession()
+  const queries = useQueryClient()
+  const takeProgress = useCallback(
+    async (messages: readonly { readonly body: unknown }[]) => {
+      const latest = new Map(messages.map(({ body }) => [(body as Progress).id, body as Progress]))
+      for (const [migrationId, progress] of latest)
+        queries.setQueryData(keyOf(migrations.progress, { migrationId }), progress)
+      const all = currentList(queries)
+      if (all === undefined) return
+      const known = new Set(all.map(({ migrationId }) => migrationId))
+      if ([...latest.keys()].some((migrationId) => !known.has(migrationId)))
+        return queries.invalidateQueries({ queryKey: listKey })
+      queries.setQueryData<readonly Migration[]>(
+        listKey,
+        all.map((one) => {
+          const progress = latest.get(one.migrationId)
+          return progress === undefined ? one : withProgress(one, progress)
+        }),
+      )
+    },
+    [queries],
+  )
+  const takeFacts = useCallback(
+    async (messages: readonly { readonly subject: string }[]) => {
+      const changed = new Set(messages.map(({ subject }) => idOfToken(subject.split('.').at(-1)!)))
+      if (changed.size > askedSingly || currentList(queries) === undefined) {
+        await queries.invalidateQueries({ queryKey: [resource] })
+        return
+      }
+      const found = new Map<string, Migration>()
+      for (const migrationId of changed) {
+        try {
+          found.set(migrationId, await session.call(migrations.get, { migrationId }))
+        } catch (error) {
+          // What is gone leaves the list; of anything else the pages say what is wrong when they ask themselves.
+          if (!isGantryError(error, 'NOT_FOUND')) return queries.invalidateQueries({ queryKey: [resource] })
+        }
+      }
+      queries.setQueryData<readonly Migration[]>(listKey, (known = []) =>
+        [...known.filter(({ migrationId }) => !changed.has(migrationId)), ...found.values()].toSorted(byName),
+      )
+      for (const [migrationId, migration] of found)
+        queries.setQueryData(keyOf(migrations.get, { migrationId }), migration)
+      await queries.invalidateQueries({
+        queryKey: [resource],
+        predicate: ({ queryKey }) =>
+          queryKey[1] !== migrations.list.verb && queryKey[1] !== migrations.get.verb,
+      })
+    },
+    [queries, session],
+  )
+  const isHeard = useGathered(factsOf(resource), takeFacts)
+  useGathered(progressedSubject, takeProgress)
+  useAskingAgain(resource, isHeard)
+  return isHeard
+}
+
+/** Of a long list so many are shown while the rest is read: more than fit onto a screen. */
+const shownFirst = 100
+
+/** All migrations, by name. */
+export function useMigrations() {
+  const answer = useAll(migrations.list, ({ migrationId }) => migrationId, { first: shownFirst })
+  return { ...answer, isPartial: answer.isFetching && answer.data?.length === shownFirst }
+}

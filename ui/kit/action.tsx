@@ -1,0 +1,64 @@
+import { Button } from '@mantine/core'
+import { useDisclosure } from '@mantine/hooks'
+import type { Contract, Input, Output } from '../../subjects/kit/contract.ts'
+import { mayCall, useCommand } from '../data/calls.ts'
+import { reportOutcome } from '../data/outcomes.ts'
+import { useSession } from '../data/session-context.ts'
+import { Confirm } from './confirm.tsx'
+
+/** A button that has something done: there for those who may do it. */
+export function Action<C extends Contract>({
+  contract,
+  input,
+  children,
+  of,
+  confirm,
+  done,
+  changes,
+  onDone,
+  isSmall = false,
+}: {
+  readonly contract: C
+  readonly input: Input<C>
+  /** What it does, in a word or two. */
+  readonly children: string
+  /** What it is done to, where several of them stand on a page. */
+  readonly of?: string
+  /** For what cannot be undone: the name to type, and what is lost. */
+  readonly confirm?: { readonly name: string; readonly warning: string } | undefined
+  /** What to say when it is done and nothing else shows it. */
+  readonly done?: string
+  /** Resources that change with it, beside its own. */
+  readonly changes?: readonly string[]
+  readonly onDone?: (output: Output<C>) => void
+  /** In a row of a table. */
+  readonly isSmall?: boolean
+}) {
+  const session = useSession()
+  const command = useCommand(contract, { ...(changes && { changes }) })
+  const [isAsking, asking] = useDisclosure()
+  if (!mayCall(session, contract)) return null
+  const act = () =>
+    command.mutate(input, {
+      onSuccess: (output) => {
+        if (done !== undefined) reportOutcome(done)
+        onDone?.(output)
+      },
+    })
+  return (
+    <>
+      <Button
+        variant="default"
+        size={isSmall ? 'compact-sm' : 'sm'}
+        loading={command.isPending}
+        onClick={confirm === undefined ? act : asking.open}
+        {...(of !== undefined && { 'aria-label': `${children} ${of}` })}
+      >
+        {children}
+      </Button>
+      {confirm && (
+        <Confirm verb={children} {...confirm} isOpen={isAsking} onClose={asking.close} onConfirm={act} />
+      )}
+    </>
+  )
+}

@@ -1,0 +1,87 @@
+import { Text, useComputedColorScheme } from '@mantine/core'
+import type { ReactNode } from 'react'
+import { localTime } from './format.ts'
+
+export interface Series {
+  readonly label: string
+  readonly points: readonly (readonly [timeMs: number, value: number])[]
+}
+
+const width = 600
+const height = 160
+const left = 4
+const bottom = 20
+const colours = {
+  light: ['#1864ab', '#a61e4d', '#2b8a3e', '#862e9c', '#c92a2a', '#0b7285', '#5f3dc4', '#d9480f'],
+  dark: ['#74c0fc', '#faa2c1', '#8ce99a', '#e599f7', '#ffa8a8', '#66d9e8', '#b197fc', '#ffc078'],
+}
+
+/** As large as a chart, so that nothing moves when there is one. */
+export const ChartSpace = ({ children }: { readonly children?: ReactNode }) => (
+  <div className="chart">
+    <div className="space">{children}</div>
+  </div>
+)
+
+/** Lines of values over time. What they show is told in words as well. */
+export function Chart({
+  label,
+  series,
+  format,
+}: {
+  readonly label: string
+  readonly series: readonly Series[]
+  readonly format: (value: number) => string
+}) {
+  const scheme = useComputedColorScheme('light')
+  const all = series.flatMap(({ points }) => points)
+  if (all.length === 0)
+    return (
+      <ChartSpace>
+        <Text size="sm">No data yet.</Text>
+      </ChartSpace>
+    )
+  const times = all.map(([time]) => time)
+  const [from, to] = [Math.min(...times), Math.max(...times)]
+  const most = Math.max(...all.map(([, value]) => value))
+  const x = (time: number) => (to === from ? width : left + ((width - left) * (time - from)) / (to - from))
+  const y = (value: number) => (most === 0 ? height - bottom : (height - bottom) * (1 - value / most) + 2)
+  const last = series.map(({ label: name, points }) => `${name}: ${format(points.at(-1)?.[1] ?? 0)}`)
+  return (
+    <figure className="chart">
+      <svg
+        viewBox={`0 0 ${width} ${height}`}
+        role="img"
+        aria-label={`${label}, maximum ${format(most)}; ${last.join(', ')}`}
+      >
+        <line x1={left} x2={width} y1={height - bottom + 2} y2={height - bottom + 2} className="axis" />
+        <text x={left} y={height - 4}>
+          {localTime(new Date(from).toISOString())}
+        </text>
+        <text x={width} y={height - 4} textAnchor="end">
+          {localTime(new Date(to).toISOString())}
+        </text>
+        {series.map(({ label: name, points }, index) => (
+          <polyline
+            key={name}
+            points={points.map(([time, value]) => `${x(time)},${y(value)}`).join(' ')}
+            stroke={colours[scheme][index % colours[scheme].length]}
+            className="line"
+          />
+        ))}
+      </svg>
+      <figcaption>
+        {`${label}, maximum ${format(most)}.`}
+        {series.map(({ label: name }, index) => (
+          <span key={name} className="legend">
+            <span
+              style={{ background: colours[scheme][index % colours[scheme].length] }}
+              aria-hidden="true"
+            />
+            <bdi className="name">{last[index]}</bdi>
+          </span>
+        ))}
+      </figcaption>
+    </figure>
+  )
+}

@@ -1,0 +1,103 @@
+import { Alert, Text } from '@mantine/core'
+import { type ReactNode, useState } from 'react'
+import type { Contract, Input, Output } from '../../subjects/kit/contract.ts'
+import { jsonSchema, pick } from '../../subjects/kit/json-schema.ts'
+import { useCommand } from '../data/calls.ts'
+import { AsCommand } from './as-command.tsx'
+import { Failure } from './failure.tsx'
+import { shownText } from './format.ts'
+import { FormButtons } from './form-buttons.tsx'
+import { type Choices, SchemaFields, type Values } from './schema-fields.tsx'
+import { useProblems } from './use-problems.ts'
+
+export interface ContractFormProps<C extends Contract> {
+  readonly contract: C
+  readonly verb: string
+  /** Fields that are not asked for. */
+  readonly given?: Partial<Input<C>>
+  /** What stands in the fields at first. */
+  readonly initial?: Partial<Input<C>>
+  /** Only these fields, in this order; else all that are not given. */
+  readonly fields?: readonly (keyof Input<C> & string)[]
+  /** Fields that do not go with what was entered so far: they are neither shown nor sent. */
+  readonly hidden?: (input: Values) => readonly string[]
+  /** What a field that is left out keeps. */
+  readonly usual?: Values
+  readonly secrets?: readonly string[]
+  readonly choices?: Choices
+  readonly changes?: readonly string[]
+  readonly onDone: (output: Output<C>, input: Input<C>) => void
+  readonly onCancel?: () => void
+  /** Beside the buttons, about what was entered so far. */
+  readonly beside?: (input: Values) => ReactNode
+}
+
+/** A form for the input of a contract: its fields, texts and bounds are those of the schema. */
+export function ContractForm<C extends Contract>({
+  contract,
+  verb,
+  given = {},
+  initial = {},
+  fields,
+  hidden,
+  usual,
+  secrets = contract.cli?.secrets ?? [],
+  choices = {},
+  changes,
+  onDone,
+  onCancel,
+  beside,
+}: ContractFormProps<C>) {
+  const command = useCommand(contract, { isShown: true, ...(changes && { changes }) })
+  const [values, setValues] = useState<Values>(initial as Values)
+  const all = jsonSchema(contract.input).properties ?? {}
+  const unfit = hidden?.({ ...values, ...given }) ?? []
+  const names = (fields ?? Object.keys(all).filter((name) => !Object.hasOwn(given, name))).filter(
+    (name) => !unfit.includes(name),
+  )
+  const schema = pick(contract.input, names)
+  const ordered = { ...schema, properties: Object.fromEntries(names.map((name) => [name, all[name]!])) }
+  const fit = Object.fromEntries(Object.entries(values).filter(([name]) => !unfit.includes(name)))
+  const input = { ...fit, ...given } as Values
+  const { problems, shown, edit } = useProblems(command.error)
+  return (
+    <form
+      onSubmit={(event) => {
+        event.preventDefault()
+        // Forms in a dialog of a form are of their own.
+        event.stopPropagation()
+        command.mutate(input as Input<C>, { onSuccess: (output) => onDone(output, input as Input<C>) })
+      }}
+    >
+      {(schema.required ?? []).length > 0 && <RequiredHint />}
+      <SchemaFields
+        schema={ordered}
+        values={values}
+        onChange={(next) => {
+          edit(values, next)
+          setValues(next)
+        }}
+        secrets={secrets}
+        choices={choices}
+        problems={problems}
+        {...(usual && { usual })}
+      />
+      {shown !== null && <Failure title="The request failed" error={shown} />}
+      {beside?.(input)}
+      <AsCommand contract={contract} input={input} secrets={secrets} />
+      {contract.description !== undefined && (
+        <Alert mt="md" color="gray" variant="light" p="xs" role="note">
+          {shownText(contract.description)}
+        </Alert>
+      )}
+      <FormButtons verb={verb} {...(onCancel && { onCancel })} isPending={command.isPending} />
+    </form>
+  )
+}
+
+/** Above the fields of a form that has to have some. */
+export const RequiredHint = () => (
+  <Text size="sm" mt="xs">
+    Fields marked with * are required.
+  </Text>
+)

@@ -1,0 +1,35 @@
+import type { Contract } from '../../subjects/kit/contract.ts'
+import { mayCall } from '../data/calls.ts'
+import { useSession } from '../data/session-context.ts'
+import { ContractForm, type ContractFormProps } from './contract-form.tsx'
+import { DialogButton, type DialogButtonProps } from './dialog-button.tsx'
+
+/** A button that opens the form of a contract: there for those who may call it. */
+export function FormDialog<C extends Contract>({
+  button,
+  of,
+  title = button,
+  isSmall = false,
+  isMain = false,
+  onDone,
+  ...form
+}: Omit<ContractFormProps<C>, 'onCancel' | 'onDone'> &
+  DialogButtonProps & { readonly onDone?: ContractFormProps<C>['onDone'] }) {
+  const session = useSession()
+  if (!mayCall(session, form.contract)) return null
+  const shown = { button, title, isSmall, isMain, ...(of !== undefined && { of }) }
+  return (
+    <DialogButton {...shown}>
+      {(close) => (
+        <ContractForm
+          {...form}
+          onCancel={close}
+          onDone={(output, input) => {
+            close()
+            onDone?.(output, input)
+          }}
+        />
+      )}
+    </DialogButton>
+  )
+}

@@ -1,0 +1,98 @@
+export const countText = (count: number): string => count.toLocaleString('en')
+
+/** `1 file`, `2 files`. */
+export const countOf = (count: number, one: string, several = `${one}s`): string =>
+  `${countText(count)} ${count === 1 ? one : several}`
+
+/** A state or reason as people read it: `WAITING_FOR_NEXT_RECURRENCE` becomes `waiting for next recurrence`. */
+export const wordsOf = (name: string): string => name.toLowerCase().replaceAll(/[_-]/g, ' ')
+
+/** Fields whose names say too little to whoever does not know the API. */
+const labels: Readonly<Record<string, string>> = {
+  pub: 'Publish',
+  sub: 'Subscribe',
+  scanOnly: 'Copy once by default',
+  scanOnlyMigration: 'Copy once',
+  listenAndApplySourceChanges: 'Follow changes of the source',
+  recurringMigration: 'Repeat the scan',
+  fsRoot: 'Root folder',
+  fsType: 'Kind of store',
+  defaultFS: 'Address (fs.defaultFS)',
+  defaultFsOverride: 'Address instead of that of the catalog (fs.defaultFS)',
+  fsMountPoint: 'Mount point',
+  s3type: 'Kind of S3 service',
+  nSecs: 'Seconds',
+  beforeIsoDateTime: 'Before',
+}
+
+/** Words of names that are written in their own way. */
+const spelt = new Map(
+  'API AWS CA HDFS HDInsight HTTP ID IDs JDBC JSON Kafka Kerberos MiB OAuth OAuth2 OIDC P12 SAS SQS SSL TLS URI URIs URL'
+    .split(' ')
+    .map((word) => [word.toLowerCase(), word]),
+)
+const written: Readonly<Record<string, string>> = {
+  max: 'maximum',
+  min: 'minimum',
+  hdi: 'HDInsight',
+  ms: 'milliseconds',
+  db: 'database',
+}
+
+/** A field's name as people read it: `accessKeyId` becomes `Access key ID`. */
+export function labelOf(name: string): string {
+  const own = labels[name]
+  if (own !== undefined) return own
+  const words = name
+    .replaceAll(/[_-]/g, ' ')
+    .replaceAll(/(?<=[a-z0-9])[A-Z]/g, ' $&')
+    .split(' ')
+    .map((word) => word.toLowerCase())
+    .map((word) => spelt.get(word) ?? written[word] ?? word)
+    .join(' ')
+  return shownText(words.charAt(0).toUpperCase() + words.slice(1))
+}
+
+/** Commands in a text: they stay as they are typed. */
+const quoted = /(`[^`]*`|"[^"]*")/
+
+/**
+ * A text of a contract or of the platform as pages have it. What contracts call a filesystem, after the existing product,
+ * is a store here: a bucket is no filesystem to those who have one.
+ */
+export const shownText = (text: string): string =>
+  text
+    .split(quoted)
+    .map((part, index) =>
+      index % 2 === 1
+        ? part
+        : part.replaceAll(/\bfile ?system(s?)\b/g, 'store$1').replaceAll(/\bFile ?system(s?)\b/g, 'Store$1'),
+    )
+    .join('')
+
+export const localTime = (timestamp: string): string =>
+  new Date(timestamp).toLocaleString(undefined, { dateStyle: 'medium', timeStyle: 'medium' })
+
+export const utcTime = (timestamp: string): string =>
+  new Date(timestamp)
+    .toISOString()
+    .replace('T', ' ')
+    .replace(/\.\d+Z$/, ' UTC')
+
+const spans = [
+  [86_400, 'd'],
+  [3_600, 'h'],
+  [60, 'min'],
+  [1, 's'],
+] as const
+
+/** Seconds as the two largest units: `2 h 5 min`. */
+export function durationText(seconds: number): string {
+  let left = Math.round(seconds)
+  const parts = spans.flatMap(([length, unit]) => {
+    const count = Math.floor(left / length)
+    left -= count * length
+    return count === 0 ? [] : [`${count} ${unit}`]
+  })
+  return parts.slice(0, 2).join(' ') || '0 s'
+}

@@ -1,0 +1,30 @@
+import type { Input } from '../../subjects/kit/contract.ts'
+import { observability } from '../../subjects/observability/observability.ts'
+import { useAnswer } from '../data/calls.ts'
+import { Chart, ChartSpace } from './chart.tsx'
+import { Failure } from './failure.tsx'
+
+const everyMs = 30_000
+
+/** Values of a metric over time. */
+export function MetricChart({
+  label,
+  query,
+  format,
+}: {
+  readonly label: string
+  readonly query: Input<(typeof observability)['query_scalar_metrics']>
+  readonly format: (value: number) => string
+}) {
+  const { data, error } = useAnswer(observability.query_scalar_metrics, query, { everyMs })
+  if (error) return <Failure title={label} error={error} />
+  if (data === undefined) return <ChartSpace />
+  const named = data.series.map(({ source, labels, points }) => ({
+    label:
+      Object.entries(labels ?? {})
+        .map((pair) => pair.join(' '))
+        .join(', ') || source,
+    points: points.map(({ time, value }) => [Date.parse(time), value] as const),
+  }))
+  return <Chart label={label} series={named} format={format} />
+}

@@ -1,0 +1,75 @@
+import { Group, Title } from '@mantine/core'
+import { useDocumentTitle } from '@mantine/hooks'
+import type { ReactNode } from 'react'
+import type { Contract } from '../../subjects/kit/contract.ts'
+import { title as product } from '../../subjects/kit/names.ts'
+import { mayCall } from '../data/calls.ts'
+import { useSession } from '../data/session-context.ts'
+import { AsCommand } from './as-command.tsx'
+import { Failure } from './failure.tsx'
+import { NotAllowed } from './not-allowed.tsx'
+
+/** What every page has: its name, what can be done, what went wrong, and how to get the same elsewhere. */
+export function Page({
+  title,
+  beside,
+  actions,
+  error,
+  contract,
+  input,
+  children,
+}: {
+  readonly title: string
+  /** Beside the name. */
+  readonly beside?: ReactNode
+  readonly actions?: ReactNode
+  readonly error?: unknown
+  /** That the page shows the answer of. */
+  readonly contract?: Contract
+  readonly input?: Readonly<Record<string, unknown>>
+  readonly children: ReactNode
+}) {
+  const session = useSession()
+  const isAllowed = contract === undefined || mayCall(session, contract)
+  useDocumentTitle(`${title} · ${product}`)
+  return (
+    <>
+      <Group justify="space-between" mb="md">
+        <Group gap="sm">
+          <Title order={1} size="h2" className="name">
+            {title}
+          </Title>
+          {beside}
+        </Group>
+        <Group gap="xs">{actions}</Group>
+      </Group>
+      {error !== null && error !== undefined && <Failure title={title} error={error} />}
+      {!isAllowed && <NotAllowed contract={contract} />}
+      {children}
+      {contract && <AsCommand contract={contract} {...(input && { input })} />}
+    </>
+  )
+}
+
+/** A part of a page. */
+export function Section({
+  title,
+  actions,
+  children,
+}: {
+  readonly title: string
+  readonly actions?: ReactNode
+  readonly children: ReactNode
+}) {
+  return (
+    <section>
+      <Group justify="space-between" mt="xl" mb="xs">
+        <Title order={2} size="h3">
+          {title}
+        </Title>
+        <Group gap="xs">{actions}</Group>
+      </Group>
+      {children}
+    </section>
+  )
+}

@@ -1,0 +1,44 @@
+import { Code, Text } from '@mantine/core'
+import { groupsOf } from './permissions.ts'
+import { countOf } from './format.ts'
+import { Named } from './named.tsx'
+
+/** Rules of one kind by what they are about: the first in a line, all when it is opened. */
+export function PermissionList({
+  label,
+  rules,
+}: {
+  readonly label: string
+  readonly rules: readonly string[]
+}) {
+  if (rules.length === 0) return <Text size="sm">{`${label}: nothing`}</Text>
+  const groups = groupsOf(rules)
+  const names = [...new Set(groups.map((group) => group.label))]
+  const shown = names.slice(0, shownNames).join(', ')
+  const others = names.length - shownNames
+  return (
+    <details>
+      <summary>
+        <Named>{`${label}: ${shown}${others > 0 ? ` and ${countOf(others, 'other')}` : ''}`}</Named>
+      </summary>
+      <ul className="plain">
+        {groups.map((group) => (
+          <li key={`${group.label} ${group.says}`}>
+            <Named>{group.label}</Named>: <Named>{group.says}</Named>
+          </li>
+        ))}
+      </ul>
+      <details>
+        <summary>{countOf(rules.length, 'rule')} as written</summary>
+        {rules.map((rule) => (
+          <div key={rule}>
+            <Code className="name">{rule}</Code>
+          </div>
+        ))}
+      </details>
+    </details>
+  )
+}
+
+/** What fits into a line or two of a table. */
+const shownNames = 4

@@ -1,0 +1,337 @@
+import {
+  Fieldset,
+  MultiSelect,
+  NumberInput,
+  PasswordInput,
+  Select,
+  Switch,
+  Textarea,
+  TextInput,
+} from '@mantine/core'
+import { useState } from 'react'
+import type { Problem } from '../../subjects/kit/errors.ts'
+import { type JsonSchema, usualKeyword } from '../../subjects/kit/json-schema.ts'
+import { labelOf, shownText } from './format.ts'
+import { fieldsIn } from './use-problems.ts'
+
+export type Values = Readonly<Record<string, unknown>>
+
+/** Choices that only this platform knows, by the name of the field: filesystems, roles and the like. */
+export type Choices = Readonly<Record<string, readonly string[]>>
+
+interface FieldProps {
+  readonly name: string
+  readonly schema: JsonSchema & {
+    readonly minimum?: number
+    readonly maximum?: number
+    readonly format?: string
+  }
+  readonly value: unknown
+  /** What holds while there is no value. */
+  readonly usual: unknown
+  /** Told undefined for a field that has nothing. */
+  readonly onChange: (value: unknown) => void
+  readonly isRequired: boolean
+  readonly isSecret: boolean
+  readonly choices: readonly string[] | undefined
+  readonly problem: string | undefined
+}
+
+/** Fields of an input, made from its schema. */
+export function SchemaFields({
+  schema,
+  values,
+  onChange,
+  secrets = [],
+  choices = {},
+  problems = [],
+  usual = {},
+}: {
+  readonly schema: JsonSchema
+  readonly values: Values
+  readonly onChange: (values: Values) => void
+  /** Fields that nobody is to read over a shoulder. */
+  readonly secrets?: readonly string[]
+  readonly choices?: Choices
+  readonly problems?: readonly Problem[]
+  /** What holds where a field is left out, if not what the schema says: of something that is changed, what it has. */
+  readonly usual?: Values
+}) {
+  return Object.entries(schema.properties ?? {}).map(([name, field]) => (
+    <Field
+      key={name}
+      name={name}
+      schema={field}
+      value={values[name]}
+      usual={usual[name] ?? field[usualKeyword] ?? field.default}
+      onChange={(value) => {
+        const { [name]: _before, ...others } = values
+        onChange(value === undefined ? others : { ...others, [name]: value })
+      }}
+      isRequired={schema.required?.includes(name) === true}
+      isSecret={secrets.includes(name)}
+      choices={choices[name]}
+      problem={problems.find((one) => fieldsIn(one.field).includes(name))?.problem}
+    />
+  ))
+}
+
+function Field(field: FieldProps) {
+  const { name, schema, value, onChange, isRequired, problem, choices } = field
+  const props = {
+    name,
+    label: labelOf(name),
+    description: schema.description === undefined ? undefined : shownText(schema.description),
+    required: isRequired,
+    error: problem === undefined ? undefined : shownText(problem),
+    mt: 'sm',
+  } as const
+  const options = choices ?? schema.enum?.map(String)
+  if (schema.type === 'array') {
+    const several = options ?? schema.items?.enum?.map(String)
+    const texts = (value as readonly string[] | undefined) ?? []
+    if (several !== undefined)
+      return (
+        <MultiSelect
+          {...props}
+          data={[...several]}
+          value={[...texts]}
+          onChange={(chosen) => onChange(chosen.length === 0 && !isRequired ? undefined : chosen)}
+          searchable
+          clearable
+        />
+      )
+    if (schema.items?.type === 'string') return <Lines {...props} value={texts} onChange={onChange} />
+    return <Json {...props} value={value} onChange={onChange} />
+  }
+  if (options !== undefined)
+    return (
+      <Select
+        {...props}
+        data={[...options]}
+        value={(value as string | undefined) ?? null}
+        onChange={(chosen) => onChange(chosen ?? undefined)}
+        clearable={!isRequired}
+        searchable={options.length > 10}
+      />
+    )
+  if (schema.type === 'boolean') {
+    const { required: _required, ...rest } = props
+    return (
+      <Switch
+        {...rest}
+        // Off is sent too: what holds where nothing is said may be on.
+        checked={(value ?? field.usual) === true}
+        onChange={(event) => onChange(event.currentTarget.checked)}
+      />
+    )
+  }
+  if (schema.type === 'integer' || schema.type === 'number' || isNumberOrNone(schema))
+    return (
+      <NumberInput
+        {...props}
+        {...(schema.minimum !== undefined && { min: schema.minimum })}
+        {...(schema.maximum !== undefined && { max: schema.maximum })}
+        allowDecimal={schema.type === 'number'}
+        value={(value as number | undefined) ?? ''}
+        onChange={(number) => onChange(number === '' ? undefined : number)}
+      />
+    )
+  if (
+    schema.type === 'object' &&
+    schema.properties !== undefined &&
+    Object.keys(schema.properties).length > 0
+  )
+    return (
+      <Fieldset legend={isRequired ? `${labelOf(name)} *` : labelOf(name)} mt="sm">
+        <SchemaFields
+          schema={schema}
+          values={(value as Values | undefined) ?? {}}
+          onChange={(inner) => onChange(Object.keys(inner).length === 0 && !isRequired ? undefined : inner)}
+        />
+      </Fieldset>
+    )
+  if (schema.type === 'object')
+    return isOfTexts(schema) ? (
+      <Pairs {...props} value={value as Readonly<Record<string, string>> | undefined} onChange={onChange} />
+    ) : (
+      <Json {...props} value={value} onChange={onChange} />
+    )
+  if (schema.type === undefined && schema.anyOf === undefined)
+    return <Json {...props} value={value} onChange={onChange} />
+  return <Line {...field} props={props} />
+}
+
+/** A number, or a constant for none. */
+const isNumberOrNone = ({ anyOf }: JsonSchema): boolean =>
+  anyOf !== undefined &&
+  anyOf.every(({ type, const: only }) => type === 'integer' || typeof only === 'number')
+
+/** Texts by free names. */
+const isOfTexts = ({ patternProperties, additionalProperties }: JsonSchema): boolean =>
+  [
+    ...Object.values(patternProperties ?? {}),
+    ...(typeof additionalProperties === 'object' ? [additionalProperties] : []),
+  ].every(({ type }) => type === 'string')
+
+interface Shared {
+  readonly name: string
+  readonly label: string
+  readonly description: string | undefined
+  readonly required: boolean
+  readonly error: string | undefined
+  readonly mt: 'sm'
+}
+
+function Line({ schema, value, onChange, isSecret, props }: FieldProps & { readonly props: Shared }) {
+  const set = (text: string) => {
+    if (text === '') onChange(undefined)
+    // A union such as that of seconds and "2h".
+    else onChange(schema.anyOf !== undefined && /^\d+$/.test(text) ? Number(text) : text)
+  }
+  const shown = typeof value === 'string' || typeof value === 'number' ? String(value) : ''
+  const isFile = schema.contentMediaType !== undefined || schema.contentEncoding !== undefined
+  if (schema.format === 'date-time')
+    return (
+      <TextInput
+        {...props}
+        type="datetime-local"
+        value={value === undefined ? '' : localInput(shown)}
+        onChange={(event) => set(utcOf(event.currentTarget.value))}
+      />
+    )
+  if (isSecret)
+    return (
+      <PasswordInput
+        {...props}
+        autoComplete="off"
+        value={shown}
+        onChange={(event) => set(event.currentTarget.value)}
+      />
+    )
+  if (isFile)
+    return (
+      <Textarea
+        {...props}
+        autosize
+        minRows={3}
+        maxRows={10}
+        value={shown}
+        onChange={(event) => set(event.currentTarget.value)}
+      />
+    )
+  return (
+    <TextInput
+      {...props}
+      autoComplete="off"
+      value={shown}
+      onChange={(event) => set(event.currentTarget.value)}
+    />
+  )
+}
+
+/** A moment as a field of a browser has it: local, to the minute. */
+function localInput(timestamp: string): string {
+  const moment = new Date(timestamp)
+  const minutes = moment.getTimezoneOffset()
+  return new Date(moment.getTime() - minutes * 60_000).toISOString().slice(0, 'yyyy-mm-ddThh:mm'.length)
+}
+
+const utcOf = (local: string): string => (local === '' ? '' : new Date(local).toISOString())
+
+const linesOf = (text: string): string[] =>
+  text.split('\n').flatMap((line) => (line.trim() === '' ? [] : [line.trim()]))
+
+/** Texts, one a line. */
+export function Lines({
+  value,
+  onChange,
+  ...props
+}: Omit<Shared, 'name' | 'required'> & {
+  readonly name?: string
+  readonly required?: boolean
+  readonly value: readonly string[]
+  readonly onChange: (lines: readonly string[] | undefined) => void
+}) {
+  // As it was typed: an empty line is the beginning of the next.
+  const [text, setText] = useState(value.join('\n'))
+  const shown = linesOf(text).join('\n') === value.join('\n') ? text : value.join('\n')
+  return (
+    <Textarea
+      {...props}
+      placeholder="one per line"
+      autosize
+      minRows={2}
+      maxRows={12}
+      value={shown}
+      onChange={(event) => {
+        setText(event.currentTarget.value)
+        const lines = linesOf(event.currentTarget.value)
+        onChange(lines.length === 0 && props.required !== true ? undefined : lines)
+      }}
+    />
+  )
+}
+
+function Pairs({
+  value,
+  onChange,
+  ...props
+}: Shared & {
+  readonly value: Readonly<Record<string, string>> | undefined
+  readonly onChange: (value: unknown) => void
+}) {
+  const [text, setText] = useState(
+    Object.entries(value ?? {})
+      .map((pair) => pair.join('='))
+      .join('\n'),
+  )
+  return (
+    <Textarea
+      {...props}
+      placeholder="name=value, one per line"
+      autosize
+      minRows={2}
+      value={text}
+      onChange={(event) => {
+        setText(event.currentTarget.value)
+        const pairs = linesOf(event.currentTarget.value).flatMap((line) => {
+          const at = line.indexOf('=')
+          return at < 1 ? [] : [[line.slice(0, at).trim(), line.slice(at + 1).trim()] as const]
+        })
+        onChange(pairs.length === 0 ? undefined : Object.fromEntries(pairs))
+      }}
+    />
+  )
+}
+
+/** What has no fields of its own, as JSON. */
+function Json({
+  value,
+  onChange,
+  ...props
+}: Shared & { readonly value: unknown; readonly onChange: (value: unknown) => void }) {
+  const [text, setText] = useState(value === undefined ? '' : JSON.stringify(value, undefined, 2))
+  const [isBroken, setBroken] = useState(false)
+  return (
+    <Textarea
+      {...props}
+      error={isBroken ? 'Invalid JSON' : props.error}
+      placeholder="JSON"
+      autosize
+      minRows={3}
+      maxRows={16}
+      value={text}
+      onChange={(event) => {
+        const typed = event.currentTarget.value
+        setText(typed)
+        try {
+          onChange(typed.trim() === '' ? undefined : JSON.parse(typed))
+          setBroken(false)
+        } catch {
+          setBroken(true)
+        }
+      }}
+    />
+  )
+}

@@ -1,0 +1,73 @@
+import { Badge } from '@mantine/core'
+import { wordsOf } from './format.ts'
+
+const good = [
+  'COMPLETED',
+  'COMPLETE',
+  'healthy',
+  'passed',
+  'arrived',
+  'resolved',
+  'CONNECTED',
+  'SUCCESS',
+  'MIGRATED',
+]
+const going = ['RUNNING', 'LIVE', 'IN_PROGRESS', 'info']
+const waiting = [
+  'SCHEDULED',
+  'QUEUED',
+  'RECURRENCE_SCHEDULED',
+  'WAITING_FOR_NEXT_RECURRENCE',
+  'waiting',
+  'PAUSED',
+]
+const bad = [
+  'FAILED',
+  'failed',
+  'not healthy',
+  'degraded',
+  'firing',
+  'critical',
+  'error',
+  'DISCONNECTED',
+  'NOT_VALID',
+  'conflict',
+]
+const warning = ['STOPPING', 'warning', 'warn', 'held']
+
+const colours = new Map(
+  (
+    [
+      ['green', good],
+      ['blue', going],
+      ['cyan', waiting],
+      ['red', bad],
+      ['yellow', warning],
+    ] as const
+  ).flatMap(([colour, states]) => states.map((state) => [state, colour])),
+)
+
+/** Of a state, among those of the theme; states that ask for the same share one. */
+export const colourOf = (state: string): string => colours.get(state) ?? 'gray'
+
+/**
+ * A state in words; its colour says no more than the words do.
+ * @param but what keeps a state that sounds good from being so
+ */
+export const Status = ({ of, but }: { readonly of: string; readonly but?: string | undefined }) => (
+  <Badge
+    variant="light"
+    color={but === undefined ? colourOf(of) : 'yellow'}
+    c="var(--mantine-color-text)"
+    tt="none"
+  >
+    {but === undefined ? wordsOf(of) : `${wordsOf(of)} ${but}`}
+  </Badge>
+)
+
+/** The state of a migration: one that is completed may have left paths behind. */
+export const MigrationStatus = ({
+  of: { state, failedPathCount },
+}: {
+  readonly of: { readonly state: string; readonly failedPathCount: number }
+}) => <Status of={state} but={state === 'COMPLETED' && failedPathCount > 0 ? 'with failures' : undefined} />

@@ -1,0 +1,213 @@
+import { Checkbox, Group, Table as Plain, Text, TextInput, UnstyledButton } from '@mantine/core'
+import { useVirtualizer } from '@tanstack/react-virtual'
+import { type ReactNode, useMemo, useRef, useState } from 'react'
+import { countOf, countText } from './format.ts'
+import { useParam } from './use-param.ts'
+
+export interface Column<T> {
+  readonly label: string
+  readonly cell: (row: T) => ReactNode
+  /** What it is sorted by; a column without it is not. */
+  readonly by?: (row: T) => string | number
+  /** Share of the width beside that of the others; default 1. */
+  readonly width?: number
+}
+
+/** Rows that are not in sight are not there; of each row's height until it is: that of a line of text. */
+const usualRowPx = 37
+const remOfColumn = 7
+
+/** Rows of a list: sorted, filtered and chosen where asked for; ten thousand of them scroll like ten. */
+export function Table<T>({
+  label,
+  rows,
+  isPartial = false,
+  columns,
+  idOf,
+  searchedIn,
+  filters,
+  chosen,
+  onChoose,
+}: {
+  readonly label: string
+  readonly rows: readonly T[]
+  /** Whether more rows are on their way. */
+  readonly isPartial?: boolean
+  readonly columns: readonly Column<T>[]
+  readonly idOf: (row: T) => string
+  /** Texts of a row that a filter looks in; without it there is no filter. */
+  readonly searchedIn?: (row: T) => readonly string[]
+  /** Beside the filter. */
+  readonly filters?: ReactNode
+  readonly chosen?: ReadonlySet<string>
+  readonly onChoose?: (chosen: ReadonlySet<string>) => void
+}) {
+  const [text, setText] = useParam('filter')
+  const [sort, setSort] = useState<{ label: string; isDown: boolean }>()
+  const shown = useMemo(() => {
+    const wanted = text.toLowerCase()
+    const kept =
+      searchedIn === undefined || wanted === ''
+        ? rows
+        : rows.filter((row) => searchedIn(row).some((word) => word.toLowerCase().includes(wanted)))
+    const by = columns.find((column) => column.label === sort?.label)?.by
+    if (by === undefined) return kept
+    const sorted = kept.toSorted((one, other) => {
+      const [a, b] = [by(one), by(other)]
+      return a < b ? -1 : a > b ? 1 : 0
+    })
+    return sort!.isDown ? sorted.toReversed() : sorted
+  }, [rows, columns, searchedIn, text, sort])
+
+  const box = useRef<HTMLDivElement>(null)
+  const virtual = useVirtualizer({
+    count: shown.length,
+    getScrollElement: () => box.current,
+    estimateSize: () => usualRowPx,
+    overscan: 12,
+    getItemKey: (index) => idOf(shown[index]!),
+  })
+  const inSight = virtual.getVirtualItems()
+  const before = inSight[0]?.start ?? 0
+  const after = virtual.getTotalSize() - (inSight.at(-1)?.end ?? 0)
+  const total = columns.reduce((sum, { width = 1 }) => sum + width, 0)
+  const chooseAll = (isChosen: boolean) => onChoose?.(new Set(isChosen ? shown.map(idOf) : []))
+  const choose = (id: string, isChosen: boolean) => {
+    const next = new Set(chosen)
+    if (isChosen) next.add(id)
+    else next.delete(id)
+    onChoose?.(next)
+  }
+  return (
+    <>
+      {(searchedIn || filters) && (
+        <Group align="end" mb="sm">
+          {searchedIn && (
+            <TextInput
+              label="Filter"
+              type="search"
+              value={text}
+              onChange={(event) => setText(event.currentTarget.value)}
+            />
+          )}
+          {filters}
+          <Text size="sm" role="status">
+            {shown.length === rows.length
+              ? countOf(rows.length, 'row')
+              : `${countText(shown.length)} of ${countText(rows.length)}`}
+            {isPartial && ' so far'}
+          </Text>
+        </Group>
+      )}
+      <div
+        ref={box}
+        className="rows"
+        tabIndex={0}
+        role="region"
+        aria-label={`${label}, rows`}
+        onKeyDown={(event) => {
+          // The browser's own way there ends where rows turn out to be higher than others.
+          if (event.key !== 'End' || event.target !== event.currentTarget) return
+          event.preventDefault()
+          virtual.scrollToIndex(shown.length - 1, { align: 'end' })
+        }}
+      >
+        <Plain
+          aria-label={label}
+          // Said again, as rows are cards where there is no room for columns: then the browser forgets what they are.
+          role="table"
+          aria-rowcount={shown.length + 1}
+          layout="fixed"
+          miw={`${total * remOfColumn}rem`}
+          stickyHeader
+        >
+          <colgroup>
+            {chosen && <col style={{ width: '2.5rem' }} />}
+            {columns.map(({ label: name, width = 1 }) => (
+              <col key={name} style={{ width: `${(100 * width) / total}%` }} />
+            ))}
+          </colgroup>
+          <Plain.Thead role="rowgroup">
+            <Plain.Tr role="row">
+              {chosen && (
+                <Plain.Th role="columnheader">
+                  <Checkbox
+                    size="xs"
+                    aria-label="Select all"
+                    checked={shown.length > 0 && shown.every((row) => chosen.has(idOf(row)))}
+                    indeterminate={chosen.size > 0 && chosen.size < shown.length}
+                    onChange={(event) => chooseAll(event.currentTarget.checked)}
+                  />
+                </Plain.Th>
+              )}
+              {columns.map(({ label: name, by }) => (
+                <Plain.Th
+                  key={name}
+                  role="columnheader"
+                  {...(by && {
+                    'aria-sort': sort?.label !== name ? 'none' : sort.isDown ? 'descending' : 'ascending',
+                  })}
+                >
+                  {by === undefined ? (
+                    name
+                  ) : (
+                    <UnstyledButton
+                      fw={600}
+                      fz="inherit"
+                      onClick={() =>
+                        setSort({ label: name, isDown: sort?.label === name ? !sort.isDown : false })
+                      }
+                    >
+                      {name}
+                      {sort?.label === name && (sort.isDown ? ' ↓' : ' ↑')}
+                    </UnstyledButton>
+                  )}
+                </Plain.Th>
+              ))}
+            </Plain.Tr>
+          </Plain.Thead>
+          <Plain.Tbody role="rowgroup">
+            {before > 0 && <Gap height={before} />}
+            {inSight.map(({ index, key }) => {
+              const row = shown[index]!
+              const id = idOf(row)
+              return (
+                <Plain.Tr
+                  key={key}
+                  role="row"
+                  ref={virtual.measureElement}
+                  data-index={index}
+                  aria-rowindex={index + 2}
+                >
+                  {chosen && (
+                    <Plain.Td role="cell">
+                      <Checkbox
+                        size="xs"
+                        aria-label={`Select ${id}`}
+                        checked={chosen.has(id)}
+                        onChange={(event) => choose(id, event.currentTarget.checked)}
+                      />
+                    </Plain.Td>
+                  )}
+                  {columns.map(({ label: name, cell }) => (
+                    <Plain.Td key={name} role="cell" data-label={name}>
+                      {cell(row)}
+                    </Plain.Td>
+                  ))}
+                </Plain.Tr>
+              )
+            })}
+            {after > 0 && <Gap height={after} />}
+          </Plain.Tbody>
+        </Plain>
+      </div>
+    </>
+  )
+}
+
+/** In the place of rows that are not in sight. */
+const Gap = ({ height }: { readonly height: number }) => (
+  <tr aria-hidden="true">
+    <td style={{ height, padding: 0 }} />
+  </tr>
+)

@@ -1,0 +1,28 @@
+import { Alert, Code, Group, Button, Modal } from '@mantine/core'
+import { Copy } from './copy.tsx'
+
+/** Shows a secret that can be read this once. */
+export function TokenOnce({
+  token,
+  title,
+  onClose,
+}: {
+  readonly token: string | undefined
+  readonly title: string
+  readonly onClose: () => void
+}) {
+  return (
+    <Modal opened={token !== undefined} onClose={onClose} title={title} size="lg" closeOnClickOutside={false}>
+      <Alert color="yellow" title="Copy this value now">
+        It is shown only once.
+      </Alert>
+      <Code block mt="md" className="name" data-testid="token">
+        {token}
+      </Code>
+      <Group mt="md" justify="flex-end">
+        <Copy text={token ?? ''} what="this value" />
+        <Button onClick={onClose}>Done</Button>
+      </Group>
+    </Modal>
+  )
+}

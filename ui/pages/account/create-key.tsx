@@ -1,0 +1,299 @@
+import {
+  Box,
+  Checkbox,
+  Modal,
+  NumberInput,
+  Radio,
+  SimpleGrid,
+  Stack,
+  Text,
+  TextInput,
+  Textarea,
+} from '@mantine/core'
+import { useState } from 'react'
+import { keys } from '../../../subjects/access/keys.ts'
+import { extensions } from '../../../subjects/extensions/extensions.ts'
+import { extensionStorage } from '../../../subjects/extensions/storage.ts'
+import { filesystems } from '../../../subjects/filesystems/filesystems.ts'
+import { roots } from '../../../subjects/kit/names.ts'
+import { uncovered } from '../../../subjects/kit/patterns.ts'
+import { cleanups } from '../../../subjects/migrations/cleanups.ts'
+import { migrations } from '../../../subjects/migrations/migrations.ts'
+import { verifications } from '../../../subjects/migrations/verifications.ts'
+import { observability } from '../../../subjects/observability/observability.ts'
+import { usage } from '../../../subjects/observability/usage.ts'
+import { exclusions } from '../../../subjects/rules/exclusions.ts'
+import { inclusions } from '../../../subjects/rules/inclusions.ts'
+import { pathMappings } from '../../../subjects/rules/path-mappings.ts'
+import { useCommand } from '../../data/calls.ts'
+import { useSession } from '../../data/session-context.ts'
+import { AsCommand } from '../../kit/as-command.tsx'
+import { Failure } from '../../kit/failure.tsx'
+import { FormButtons } from '../../kit/form-buttons.tsx'
+import { PermissionList } from '../../kit/permission-list.tsx'
+import { allEvents, permitted } from '../../kit/permissions.ts'
+import { Lines } from '../../kit/schema-fields.tsx'
+import { TokenOnce } from '../../kit/token-once.tsx'
+
+/** What somebody makes a key for. */
+const purposes = {
+  read: {
+    label: 'Read everything I may read',
+    says: 'Lists and shows what you can see, and changes nothing.',
+  },
+  migrate: {
+    label: 'Operate migrations',
+    says: 'Creates, starts, stops and verifies migrations; reads stores and rules; follows events.',
+  },
+  extension: {
+    label: 'Run one extension',
+    says: 'Registers the extension, answers its calls, and uses its storage.',
+  },
+  custom: {
+    label: 'Choose permissions one by one',
+    says: 'Single resources and subjects, as far as your own permissions reach.',
+  },
+} as const
+type Purpose = keyof typeof purposes
+const purposeNames = Object.keys(purposes) as Purpose[]
+
+interface Rules {
+  readonly pub: readonly string[]
+  readonly sub: readonly string[]
+}
+
+const operated = new Set<string>([migrations, verifications, cleanups].map(({ list }) => list.resource))
+const read = new Set<string>(
+  [filesystems, exclusions, inclusions, pathMappings].map(({ list }) => list.resource),
+)
+const ofResources = (names: ReadonlySet<string>, part: 'reading' | 'everything') =>
+  permitted.filter(({ resource }) => names.has(resource)).flatMap((one) => one[part])
+
+/** What a key for the purpose needs. */
+const rulesOf: Readonly<Record<Exclude<Purpose, 'custom'>, (prefix: string) => Rules>> = {
+  read: () => ({ pub: permitted.flatMap(({ reading }) => reading), sub: [allEvents] }),
+  migrate: () => ({
+    pub: [...ofResources(operated, 'everything'), ...ofResources(read, 'reading')],
+    sub: [allEvents],
+  }),
+  extension: (prefix) => ({
+    pub: [
+      ...[extensions.register, extensions.heartbeat, extensions.deregister].map(({ subject }) => subject),
+      ...permitted
+        .filter(({ resource }) => resource === extensionStorage.get.resource)
+        .flatMap((one) => one.everything),
+      observability.report.subject,
+      usage.record.subject,
+    ],
+    sub: prefix === '' ? [] : [`${roots.extensions}.${prefix}.>`],
+  }),
+}
+
+const none = {
+  name: '',
+  notes: '',
+  days: '' as number | string,
+  purpose: 'read' as Purpose,
+  prefix: '',
+  filter: '',
+  pub: [] as readonly string[],
+  sub: [] as readonly string[],
+}
+
+/** Creates a key with what it needs: what one may not give is not offered, and what is typed beyond that is named. */
+export function CreateKey({ isOpen, onClose }: { readonly isOpen: boolean; readonly onClose: () => void }) {
+  const { person } = useSession()
+  const create = useCommand(keys.create, { isShown: true })
+  const [values, setValues] = useState(none)
+  const set = (change: Partial<typeof values>) => {
+    create.reset()
+    setValues({ ...values, ...change })
+  }
+  const { pub: own, sub: heard } = person.permissions
+  const needed = values.purpose === 'custom' ? values : rulesOf[values.purpose](values.prefix)
+  // Of what one may not read nothing can be given; other purposes are offered whole, or not.
+  const { pub, sub } =
+    values.purpose === 'read'
+      ? {
+          pub: needed.pub.filter((rule) => uncovered(own.allow, [rule]).length === 0),
+          sub: needed.sub.filter((rule) => uncovered(heard.allow, [rule]).length === 0),
+        }
+      : needed
+  const offered = purposeNames.filter((purpose) => {
+    if (purpose === 'read' || purpose === 'custom') return true
+    const rules = rulesOf[purpose](values.prefix)
+    return uncovered(own.allow, rules.pub).length === 0 && uncovered(heard.allow, rules.sub).length === 0
+  })
+  const input = {
+    name: values.name,
+    ...(values.notes !== '' && { notes: values.notes }),
+    capabilities: { pub: { allow: [...pub] }, sub: { allow: [...sub] } },
+    ...(typeof values.days === 'number' && { expiresInDays: values.days }),
+  }
+  const problemOf = (beyond: readonly string[]) =>
+    beyond.length === 0 ? undefined : `Exceeds your role permissions: ${beyond.join(', ')}`
+  const close = () => {
+    create.reset()
+    setValues(none)
+    onClose()
+  }
+  const has = (rules: readonly string[]) => rules.every((rule) => values.pub.includes(rule))
+  const toggle = (rules: readonly string[], isOn: boolean) =>
+    set({ pub: [...values.pub.filter((rule) => !rules.includes(rule)), ...(isOn ? rules : [])] })
+  if (create.data !== undefined)
+    return (
+      <TokenOnce title="API key created" token={isOpen ? create.data.token : undefined} onClose={close} />
+    )
+  const givable = permitted.flatMap(({ resource, label, reading, everything }) => {
+    const mayLook = reading.length > 0 && uncovered(own.allow, reading).length === 0
+    const mayAll = uncovered(own.allow, everything).length === 0
+    const isWanted = label.toLowerCase().includes(values.filter.toLowerCase())
+    return isWanted && (mayLook || mayAll) ? [{ resource, label, reading, everything, mayLook, mayAll }] : []
+  })
+  return (
+    <Modal opened={isOpen} onClose={close} title="Create an API key" size="xl">
+      <form
+        onSubmit={(event) => {
+          event.preventDefault()
+          create.mutate(input)
+        }}
+      >
+        <SimpleGrid cols={{ base: 1, sm: 2 }}>
+          <TextInput
+            label="Name"
+            required
+            autoComplete="off"
+            data-autofocus
+            value={values.name}
+            onChange={(event) => set({ name: event.currentTarget.value })}
+          />
+          <NumberInput
+            label="Expires in (days)"
+            placeholder="never"
+            min={1}
+            max={3650}
+            value={values.days}
+            onChange={(days) => set({ days })}
+          />
+        </SimpleGrid>
+        <Textarea
+          label="Notes"
+          mt="sm"
+          value={values.notes}
+          onChange={(event) => set({ notes: event.currentTarget.value })}
+        />
+        <Radio.Group
+          label="What is the key for?"
+          mt="md"
+          value={values.purpose}
+          onChange={(purpose) => set({ purpose })}
+        >
+          <Stack gap="xs" mt="xs">
+            {offered.map((purpose) => (
+              <Radio
+                key={purpose}
+                value={purpose}
+                label={purposes[purpose].label}
+                description={purposes[purpose].says}
+              />
+            ))}
+          </Stack>
+        </Radio.Group>
+        {values.purpose === 'extension' && (
+          <TextInput
+            label="Prefix of the extension"
+            description="The name with which the extension registers, such as weather"
+            mt="sm"
+            required
+            autoComplete="off"
+            value={values.prefix}
+            onChange={(event) => set({ prefix: event.currentTarget.value })}
+          />
+        )}
+        {values.purpose === 'custom' && (
+          <>
+            <TextInput
+              label="Filter"
+              type="search"
+              mt="sm"
+              mb="xs"
+              value={values.filter}
+              onChange={(event) => set({ filter: event.currentTarget.value })}
+            />
+            <div className="offers">
+              {givable.map(({ resource, label, reading, everything, mayLook, mayAll }) => (
+                <div key={resource}>
+                  <span>{label}</span>
+                  {mayLook && (
+                    <Checkbox
+                      label="Read"
+                      aria-label={`Read ${label.toLowerCase()}`}
+                      checked={has(reading) || has(everything)}
+                      disabled={has(everything)}
+                      onChange={(event) => toggle(reading, event.currentTarget.checked)}
+                    />
+                  )}
+                  {mayAll && (
+                    <Checkbox
+                      label="Full access"
+                      aria-label={`Full access to ${label.toLowerCase()}`}
+                      checked={has(everything)}
+                      onChange={(event) => toggle(everything, event.currentTarget.checked)}
+                    />
+                  )}
+                </div>
+              ))}
+            </div>
+            {uncovered(heard.allow, [allEvents]).length === 0 && (
+              <Checkbox
+                mt="sm"
+                label="Subscribe to all events"
+                checked={values.sub.includes(allEvents)}
+                onChange={(event) =>
+                  set({
+                    sub: event.currentTarget.checked
+                      ? [...values.sub, allEvents]
+                      : values.sub.filter((rule) => rule !== allEvents),
+                  })
+                }
+              />
+            )}
+            <Lines
+              label="Publish Allow"
+              description="Subjects, one per line. * matches one token, > matches one or more tokens at the end."
+              mt="sm"
+              value={values.pub}
+              error={problemOf(uncovered(own.allow, values.pub))}
+              onChange={(pub) => set({ pub: pub ?? [] })}
+            />
+            <Lines
+              label="Subscribe Allow"
+              description="Subjects, one per line. An extension needs gantry.extensions.<prefix>.>"
+              mt="sm"
+              value={values.sub}
+              error={problemOf(uncovered(heard.allow, values.sub))}
+              onChange={(sub) => set({ sub: sub ?? [] })}
+            />
+          </>
+        )}
+        {values.purpose !== 'custom' && (
+          <Box mt="sm">
+            <PermissionList label="May call" rules={pub} />
+            <PermissionList label="May follow" rules={sub} />
+          </Box>
+        )}
+        <Text size="sm" mt="sm">
+          A key cannot have more permissions than you. Your roles: {person.roles.join(', ') || 'none'}.
+        </Text>
+        {create.error && <Failure title="The key was not created" error={create.error} />}
+        <AsCommand contract={keys.create} input={input} />
+        <FormButtons
+          verb="Create"
+          onCancel={close}
+          isPending={create.isPending}
+          isReady={values.name !== '' && (values.purpose !== 'extension' || values.prefix !== '')}
+        />
+      </form>
+    </Modal>
+  )
+}

@@ -1,0 +1,122 @@
+import { Group, Text } from '@mantine/core'
+import { useState } from 'react'
+import { defaultOverlapMinutes, type Key, keys } from '../../../subjects/access/keys.ts'
+import { Action } from '../../kit/action.tsx'
+import { FormDialog } from '../../kit/form-dialog.tsx'
+import { Named, Time } from '../../kit/named.tsx'
+import { Status } from '../../kit/status.tsx'
+import { type Column, Table } from '../../kit/table.tsx'
+import { TokenOnce } from '../../kit/token-once.tsx'
+
+/** Keys and sessions, with what can be done with each. */
+export function KeyTable({
+  label,
+  keys: shown,
+  withOwner = false,
+}: {
+  readonly label: string
+  readonly keys: readonly Key[]
+  readonly withOwner?: boolean
+}) {
+  const [token, setToken] = useState<string>()
+  const owner: Column<Key> = {
+    label: 'Owner',
+    cell: (key) => <Named>{key.owner}</Named>,
+    by: (key) => key.owner,
+  }
+  const columns: readonly Column<Key>[] = [
+    {
+      label: 'Name',
+      cell: ({ name, id, notes }) => (
+        <>
+          <Named>{name}</Named>
+          <Text size="xs" className="name">
+            {[id, notes].filter((text) => text !== '').join(' · ')}
+          </Text>
+        </>
+      ),
+      by: ({ name }) => name,
+      width: 2,
+    },
+    ...(withOwner ? [owner] : []),
+    {
+      label: 'Kind',
+      cell: ({ kind, revoked }) => <Status of={revoked === undefined ? kind : 'revoked'} />,
+      by: ({ kind }) => kind,
+    },
+    {
+      label: 'Created',
+      cell: ({ created }) => <Time at={created} />,
+      by: ({ created }) => created,
+      width: 1.4,
+    },
+    {
+      label: 'Expires',
+      cell: ({ expires }) => (expires === undefined ? 'never' : <Time at={expires} />),
+      by: ({ expires = '' }) => expires,
+      width: 1.4,
+    },
+    {
+      label: 'Last used',
+      cell: ({ lastUsed }) => <Time at={lastUsed} />,
+      by: ({ lastUsed = '' }) => lastUsed,
+      width: 1.4,
+    },
+    {
+      label: 'Actions',
+      cell: ({ id, name, kind, revoked, notes }) =>
+        revoked === undefined && (
+          <Group gap={4}>
+            {kind === 'key' && (
+              <>
+                <FormDialog
+                  button="Change"
+                  of={name}
+                  title={`Change ${name}`}
+                  contract={keys.update}
+                  verb="Save"
+                  given={{ id }}
+                  fields={['name', 'notes']}
+                  initial={{ name, notes }}
+                  isSmall
+                />
+                <FormDialog
+                  button="Rotate"
+                  of={name}
+                  title={`Rotate ${name}`}
+                  contract={keys.rotate}
+                  verb="Rotate"
+                  given={{ id }}
+                  initial={{ overlapMinutes: defaultOverlapMinutes }}
+                  isSmall
+                  onDone={(rotated) => setToken(rotated.token)}
+                />
+              </>
+            )}
+            <Action
+              contract={keys.revoke}
+              input={{ id }}
+              of={name}
+              isSmall
+              confirm={{
+                name,
+                warning:
+                  'The token stops working immediately, and its connections are closed. This cannot be undone.',
+              }}
+            >
+              Revoke
+            </Action>
+          </Group>
+        ),
+      width: 2.2,
+    },
+  ]
+  return (
+    <>
+      <Table label={label} rows={shown} columns={columns} idOf={({ id }) => id} searchedIn={searchedIn} />
+      <TokenOnce title="New token" token={token} onClose={() => setToken(undefined)} />
+    </>
+  )
+}
+
+const searchedIn = ({ id, name, notes, owner, kind }: Key) => [id, name, notes, owner, kind]

@@ -1,0 +1,38 @@
+import { Button } from '@mantine/core'
+import { keys } from '../../../subjects/access/keys.ts'
+import { mayCall, useAll } from '../../data/calls.ts'
+import { useSession } from '../../data/session-context.ts'
+import { Empty } from '../../kit/empty.tsx'
+import { Page } from '../../kit/page.tsx'
+import { useParam } from '../../kit/use-param.ts'
+import { CreateKey } from './create-key.tsx'
+import { KeyTable } from './key-table.tsx'
+
+/** One's own keys for programs. */
+export default function KeysPage() {
+  const session = useSession()
+  const [adding, setAdding] = useParam('add')
+  const { data, error } = useAll(keys.list, ({ id }) => id)
+  const own = data?.filter(
+    ({ owner, kind, revoked }) => owner === session.person.subject && kind === 'key' && revoked === undefined,
+  )
+  return (
+    <Page
+      title="API keys"
+      error={error}
+      contract={keys.list}
+      actions={
+        mayCall(session, keys.create) && <Button onClick={() => setAdding('1')}>Create an API key</Button>
+      }
+    >
+      {own?.length === 0 && (
+        <Empty>
+          You have no API keys yet. Programs and the command line authenticate with an API key. Create one
+          with only the permissions that the program needs.
+        </Empty>
+      )}
+      {own !== undefined && own.length > 0 && <KeyTable label="API keys" keys={own} />}
+      <CreateKey isOpen={adding !== ''} onClose={() => setAdding('')} />
+    </Page>
+  )
+}

@@ -1,0 +1,82 @@
+import { Group } from '@mantine/core'
+import { type Assignment, assignments } from '../../../subjects/access/assignments.ts'
+import { roles } from '../../../subjects/access/roles.ts'
+import { useAll } from '../../data/calls.ts'
+import { Action } from '../../kit/action.tsx'
+import { Empty } from '../../kit/empty.tsx'
+import { FormDialog } from '../../kit/form-dialog.tsx'
+import { Named } from '../../kit/named.tsx'
+import { Page } from '../../kit/page.tsx'
+import { type Column, Table } from '../../kit/table.tsx'
+
+export default function AssignmentsPage() {
+  const { data, error } = useAll(assignments.list, ({ group }) => group)
+  const { data: allRoles = [] } = useAll(roles.list, ({ name }) => name)
+  const choices = { roles: allRoles.map(({ name }) => name) }
+  const columns: readonly Column<Assignment>[] = [
+    { label: 'Group', cell: ({ group }) => <Named>{group}</Named>, by: ({ group }) => group, width: 2 },
+    { label: 'Roles', cell: ({ roles: given }) => <Named>{given.join(', ')}</Named>, width: 2 },
+    {
+      label: 'Actions',
+      cell: ({ group, roles: given }) => (
+        <Group gap="xs">
+          <FormDialog
+            button="Change"
+            of={group}
+            title={`Change the roles of ${group}`}
+            contract={assignments.put}
+            verb="Change"
+            given={{ group }}
+            initial={{ roles: given }}
+            choices={choices}
+            isSmall
+          />
+          <Action
+            contract={assignments.delete}
+            input={{ group }}
+            of={group}
+            isSmall
+            confirm={{ name: group, warning: 'Members of the group lose these roles at their next sign-in.' }}
+          >
+            Remove
+          </Action>
+        </Group>
+      ),
+    },
+  ]
+  return (
+    <Page
+      title="Assignments"
+      error={error}
+      contract={assignments.list}
+      actions={
+        <FormDialog
+          button="Assign roles"
+          isMain
+          contract={assignments.put}
+          verb="Assign"
+          initial={{ roles: [] }}
+          choices={choices}
+        />
+      }
+    >
+      {data?.length === 0 && (
+        <Empty>
+          No group has roles yet. Assign roles to a group of your identity provider. Its members get them at
+          their next sign-in.
+        </Empty>
+      )}
+      {data !== undefined && data.length > 0 && (
+        <Table
+          label="Assignments"
+          rows={data}
+          columns={columns}
+          idOf={({ group }) => group}
+          searchedIn={searchedIn}
+        />
+      )}
+    </Page>
+  )
+}
+
+const searchedIn = ({ group, roles: given }: Assignment) => [group, ...given]

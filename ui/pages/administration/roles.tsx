@@ -1,0 +1,77 @@
+import { Group, Text } from '@mantine/core'
+import { type Role, roles } from '../../../subjects/access/roles.ts'
+import { useAll } from '../../data/calls.ts'
+import { Action } from '../../kit/action.tsx'
+import { FormDialog } from '../../kit/form-dialog.tsx'
+import { Named } from '../../kit/named.tsx'
+import { Page } from '../../kit/page.tsx'
+import { PermissionList } from '../../kit/permission-list.tsx'
+import { type Column, Table } from '../../kit/table.tsx'
+
+const noRules = { pub: { allow: [] }, sub: { allow: [] }, visible_extensions: [] }
+
+const extensionText = (prefix: string) => (prefix === '*' ? 'all' : prefix)
+
+const columns: readonly Column<Role>[] = [
+  { label: 'Name', cell: ({ name }) => <Named>{name}</Named>, by: ({ name }) => name },
+  { label: 'Description', cell: ({ description }) => <Named>{description}</Named>, width: 2 },
+  {
+    label: 'Permissions',
+    cell: ({ pub, sub, visible_extensions: seen }) => (
+      <>
+        <PermissionList label="May call" rules={pub.allow} />
+        <PermissionList label="May follow" rules={sub.allow} />
+        <Text size="sm">
+          Sees extensions: <Named>{seen.length === 0 ? 'none' : seen.map(extensionText).join(', ')}</Named>
+        </Text>
+      </>
+    ),
+    width: 3.5,
+  },
+  {
+    label: 'Actions',
+    cell: (role) => (
+      <Group gap="xs">
+        <FormDialog
+          button="Change"
+          of={role.name}
+          title={`Change the role ${role.name}`}
+          contract={roles.put}
+          verb="Change"
+          given={{ name: role.name }}
+          initial={role}
+          isSmall
+        />
+        <Action
+          contract={roles.delete}
+          input={{ name: role.name }}
+          of={role.name}
+          isSmall
+          changes={['assignments']}
+          confirm={{ name: role.name, warning: 'Users lose this role at their next sign-in.' }}
+        >
+          Delete
+        </Action>
+      </Group>
+    ),
+    width: 1.4,
+  },
+]
+
+export default function RolesPage() {
+  const { data = [], error } = useAll(roles.list, ({ name }) => name)
+  return (
+    <Page
+      title="Roles"
+      error={error}
+      contract={roles.list}
+      actions={
+        <FormDialog button="Create a role" isMain contract={roles.put} verb="Create" initial={noRules} />
+      }
+    >
+      <Table label="Roles" rows={data} columns={columns} idOf={({ name }) => name} searchedIn={searchedIn} />
+    </Page>
+  )
+}
+
+const searchedIn = ({ name, description }: Role) => [name, description]

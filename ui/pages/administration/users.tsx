@@ -1,0 +1,47 @@
+import { type User, users } from '../../../subjects/access/users.ts'
+import { useAll } from '../../data/calls.ts'
+import { Named, Time } from '../../kit/named.tsx'
+import { Page } from '../../kit/page.tsx'
+import { type Column, Table } from '../../kit/table.tsx'
+
+const columns: readonly Column<User>[] = [
+  { label: 'Name', cell: ({ name = '' }) => <Named>{name}</Named>, by: ({ name = '' }) => name },
+  {
+    label: 'Subject',
+    cell: ({ subject }) => <Named>{subject}</Named>,
+    by: ({ subject }) => subject,
+    width: 1.5,
+  },
+  { label: 'Email', cell: ({ email = '' }) => <Named>{email}</Named>, width: 1.5 },
+  { label: 'Groups', cell: ({ groups }) => <Named>{groups.join(', ')}</Named> },
+  { label: 'Roles', cell: ({ roles }) => <Named>{roles.join(', ')}</Named> },
+  {
+    label: 'Last sign-in',
+    cell: ({ lastLogin }) => <Time at={lastLogin} />,
+    by: ({ lastLogin = '' }) => lastLogin,
+    width: 1.3,
+  },
+]
+
+export default function UsersPage() {
+  const { data = [], error } = useAll(users.list, ({ subject }) => subject)
+  return (
+    <Page title="Users" error={error} contract={users.list}>
+      <Table
+        label="Users"
+        rows={data}
+        columns={columns}
+        idOf={({ subject }) => subject}
+        searchedIn={searchedIn}
+      />
+    </Page>
+  )
+}
+
+const searchedIn = ({ name = '', subject, email = '', groups, roles }: User) => [
+  name,
+  subject,
+  email,
+  ...groups,
+  ...roles,
+]

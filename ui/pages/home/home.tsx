@@ -1,0 +1,122 @@
+import { Card, SimpleGrid, Text } from '@mantine/core'
+import { Link } from '@tanstack/react-router'
+import { migrations } from '../../../subjects/migrations/migrations.ts'
+import { stats } from '../../../subjects/migrations/stats.ts'
+import { alerts } from '../../../subjects/observability/alerts.ts'
+import { platform } from '../../../subjects/platform/platform.ts'
+import { mayCall, useAnswer } from '../../data/calls.ts'
+import { useEvents } from '../../data/events.ts'
+import { metricNames } from '../../data/metrics.ts'
+import { useSession } from '../../data/session-context.ts'
+import { Empty } from '../../kit/empty.tsx'
+import { Fact, Facts } from '../../kit/facts.tsx'
+import { sizeText, rateText } from '../../../subjects/kit/binary-size.ts'
+import { countText, durationText } from '../../kit/format.ts'
+import { Components } from '../../kit/health.tsx'
+import { MetricChart } from '../../kit/metric-chart.tsx'
+import { Named, Time } from '../../kit/named.tsx'
+import { Page, Section } from '../../kit/page.tsx'
+import { Status } from '../../kit/status.tsx'
+import { Widgets } from './widgets.tsx'
+
+const everyMs = 10_000
+
+const counted = [
+  ['running', 'running', ['RUNNING']],
+  ['live', 'live', ['LIVE']],
+  ['waitingForNextRecurrence', 'waiting for the next scan', ['WAITING_FOR_NEXT_RECURRENCE']],
+  ['stopped', 'stopped', ['STOPPED']],
+  ['completed', 'completed', ['COMPLETED']],
+  ['ready', 'not started', ['NONSCHEDULED']],
+] as const
+
+/** What runs, how fast, and what needs somebody. */
+export default function HomePage() {
+  const session = useSession()
+  useEvents(migrations.summary.resource)
+  useEvents(alerts.list.resource)
+  const summary = useAnswer(migrations.summary, {})
+  const firing = useAnswer(alerts.list, { state: 'firing', limit: 10 })
+  const all = counted.flatMap(([name]) => summary.data?.[name].migrations ?? [])
+  const failed = all.reduce((sum, { progress }) => sum + progress.failedPaths, 0)
+  const lag = Math.max(0, ...all.map(({ progress }) => progress.changeLagSeconds ?? 0))
+  if (summary.isLoading) return <Page title="Home">{null}</Page>
+  return (
+    <Page title="Home" error={summary.error} contract={migrations.summary}>
+      {summary.data && (
+        <SimpleGrid cols={{ base: 2, sm: 3, lg: 6 }}>
+          {counted.map(([name, label, [state]]) => (
+            <Card
+              key={name}
+              withBorder
+              component={Link}
+              to="/migrations"
+              {...({ search: { state } } as object)}
+              className="link"
+            >
+              <Text size="xl" fw={700}>
+                {countText(summary.data[name].count)}
+              </Text>
+              <Text size="sm">{label}</Text>
+            </Card>
+          ))}
+        </SimpleGrid>
+      )}
+      {summary.data?.overallCount === 0 && (
+        <Empty>
+          There are no migrations yet. <Link to="/stores">Add a source and a target</Link>, then{' '}
+          <Link to="/new-migration">create a migration</Link>.
+        </Empty>
+      )}
+      {firing.data !== undefined && firing.data.length > 0 && (
+        <Section title="Alerts">
+          {firing.data.map(({ id, severity, summary: said, fired }) => (
+            <Text key={id} component="div">
+              <Status of={severity} /> <Named>{said}</Named> since <Time at={fired} />
+            </Text>
+          ))}
+        </Section>
+      )}
+      {mayCall(session, stats.throughput) && <Throughput failed={failed} lag={lag} />}
+      <Widgets />
+      <Section
+        title="Health"
+        actions={
+          mayCall(session, platform.tasks) && (
+            <Link to="/administration/health">Tasks, and damage to accept</Link>
+          )
+        }
+      >
+        <Components />
+      </Section>
+    </Page>
+  )
+}
+
+const nowSeconds = 10
+
+function Throughput({ failed, lag }: { readonly failed: number; readonly lag: number }) {
+  const { data } = useAnswer(stats.throughput, {}, { everyMs })
+  return (
+    <Section title="Throughput">
+      <Facts>
+        <Fact label="Now">
+          {data === undefined ? '–' : rateText(data.last10Secs.totalBytes / nowSeconds)}
+        </Fact>
+        <Fact label="Files in the last minute">
+          {data === undefined ? '–' : countText(data.last60Secs.totalFiles)}
+        </Fact>
+        <Fact label="Failed paths">{countText(failed)}</Fact>
+        <Fact label="Longest lag">{durationText(lag)}</Fact>
+      </Facts>
+      <SimpleGrid cols={{ base: 1, lg: 2 }}>
+        <MetricChart
+          label="Throughput"
+          query={{ name: metricNames.bytesMigrated, aggregate: 'rate', combine: true }}
+          format={rateText}
+        />
+        <MetricChart label="Broker storage" query={{ name: metricNames.storageBytes }} format={sizeText} />
+      </SimpleGrid>
+    </Section>
+  )
+}

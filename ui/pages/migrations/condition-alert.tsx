@@ -1,0 +1,111 @@
+import { Alert, Group } from '@mantine/core'
+import { Link } from '@tanstack/react-router'
+import { migrations } from '../../../subjects/migrations/migrations.ts'
+import type { ConditionReason } from '../../../subjects/migrations/model/condition-terms.ts'
+import type { Condition } from '../../../subjects/migrations/model/conditions.ts'
+import type { Migration } from '../../../subjects/migrations/model/model.ts'
+import { platform } from '../../../subjects/platform/platform.ts'
+import { Action } from '../../kit/action.tsx'
+import { shownText, wordsOf } from '../../kit/format.ts'
+import { Named, Time } from '../../kit/named.tsx'
+
+/** Pages where one sees more, or changes what is in the way. */
+const settings = { to: '/administration/settings', label: 'Open the settings' } as const
+const pages: Partial<Record<ConditionReason, { readonly to: string; readonly label: string }>> = {
+  WAITS_FOR_TURN: settings,
+  WAITS_FOR_AGENT: { to: '/agents', label: 'Open the agents' },
+  WAITS_FOR_STORAGE: { to: '/administration/health', label: 'Open health and tasks' },
+  BANDWIDTH_LIMITED: { to: '/bandwidth', label: 'Open the bandwidth limits' },
+  RECORD_DAMAGED: { to: '/administration/health', label: 'Open health and tasks' },
+}
+
+/** The store that a condition is about. */
+function storeOf(reason: ConditionReason, { source, target }: Migration) {
+  if (reason.startsWith('SOURCE_')) return { role: 'source', fileSystemId: source }
+  return reason.startsWith('TARGET_') ? { role: 'target', fileSystemId: target } : undefined
+}
+
+/** What is in the way of a migration, and what can be done about it. */
+export function ConditionAlert({
+  migration,
+  condition: { reason, message, since },
+}: {
+  readonly migration: Migration
+  readonly condition: Condition
+}) {
+  const page = pages[reason]
+  const store = storeOf(reason, migration)
+  return (
+    <Alert color="yellow" title={wordsOf(reason)} mt="sm">
+      <Named>{shownText(message)}</Named> (since <Time at={since} />)
+      <Group mt="xs" gap="sm">
+        <Remedy migrationId={migration.migrationId} reason={reason} />
+        {reason === 'PATHS_FAILED' && (
+          <Link
+            to="/migrations/$migrationId"
+            params={{ migrationId: migration.migrationId }}
+            {...({ search: { tab: 'Failures' } } as object)}
+          >
+            Show the failures
+          </Link>
+        )}
+        {page && <Link to={page.to}>{page.label}</Link>}
+        {store && (
+          <Link to="/stores/$role/$fileSystemId" params={store}>
+            Open <Named>{store.fileSystemId}</Named>
+          </Link>
+        )}
+      </Group>
+    </Alert>
+  )
+}
+
+/** The button that does what the message has as a command. */
+function Remedy({ migrationId, reason }: { readonly migrationId: string; readonly reason: ConditionReason }) {
+  if (reason === 'SOURCE_CHANGED')
+    return (
+      <Action
+        contract={migrations['accept-source']}
+        input={{ migrationId }}
+        confirm={{
+          name: migrationId,
+          warning:
+            'The migration continues with the source as it is now. Live migrations and those with target match then delete at the target what is no longer at the source.',
+        }}
+      >
+        Accept the source
+      </Action>
+    )
+  if (reason === 'WAITS_FOR_APPROVAL')
+    return (
+      <Action
+        contract={migrations['approve-deletions']}
+        input={{ migrationId }}
+        confirm={{ name: migrationId, warning: 'The pending deletions are carried out at the target.' }}
+      >
+        Approve deletions
+      </Action>
+    )
+  if (reason === 'PATHS_FAILED' || reason === 'TARGET_IN_DOUBT')
+    return (
+      <Action contract={migrations['retry-failures']} input={{ migrationId }}>
+        Retry failed paths
+      </Action>
+    )
+  if (reason === 'RECORD_DAMAGED') return <AcceptDamage />
+  return null
+}
+
+const AcceptDamage = () => (
+  <Action
+    contract={platform['accept-losses']}
+    input={{}}
+    confirm={{
+      name: 'damage',
+      warning:
+        'Check the state and settings of the migration first. All damage that is reported is accepted.',
+    }}
+  >
+    Accept the damage
+  </Action>
+)

@@ -1,0 +1,102 @@
+import { Group, Loader, Pagination, Text } from '@mantine/core'
+import { useQuery } from '@tanstack/react-query'
+import { useState } from 'react'
+import { sizeText } from '../../../subjects/kit/binary-size.ts'
+import { type Verification, verifications } from '../../../subjects/migrations/verifications.ts'
+import { keyOf, mayCall } from '../../data/calls.ts'
+import { useSession } from '../../data/session-context.ts'
+import { DialogButton } from '../../kit/dialog-button.tsx'
+import { Download } from '../../kit/download.tsx'
+import { Failure } from '../../kit/failure.tsx'
+import { countOf, countText, wordsOf } from '../../kit/format.ts'
+import { Named } from '../../kit/named.tsx'
+import { type Column, Table } from '../../kit/table.tsx'
+
+/** A line of the report, as far as it is shown. */
+interface Difference {
+  readonly scanResult: string
+  readonly sourcePath: string
+  readonly sourceSize: number | null
+  readonly targetSize: number | null
+  readonly detail: string | null
+}
+
+const perPage = 20
+
+/** What differs, in the words of the platform; what is on one side only has a size. */
+const differenceText = ({ detail, sourceSize, targetSize }: Difference): string => {
+  const size = sourceSize ?? targetSize
+  return detail ?? (size === null ? '' : sizeText(size))
+}
+
+const columns: readonly Column<Difference>[] = [
+  { label: 'Path', cell: ({ sourcePath }) => <Named>{sourcePath}</Named>, width: 2 },
+  { label: 'Class', cell: ({ scanResult }) => wordsOf(scanResult) },
+  { label: 'Difference', cell: (one) => <Named>{differenceText(one)}</Named>, width: 2 },
+]
+
+/** A button that shows what a verification found, beside the whole as a file. */
+export function Differences({ verification }: { readonly verification: Verification }) {
+  const session = useSession()
+  const { id, totalDiscrepancies } = verification
+  if (totalDiscrepancies === 0 || !mayCall(session, verifications.report)) return null
+  return (
+    <DialogButton button="Show differences" title="Differences" isSmall size="xl">
+      {() => <Shown verificationId={id} total={totalDiscrepancies} />}
+    </DialogButton>
+  )
+}
+
+function Shown({ verificationId, total }: { readonly verificationId: string; readonly total: number }) {
+  const session = useSession()
+  const [page, setPage] = useState(1)
+  const input = { verificationId, reportId: 'DISCREPANCIES_JSON' } as const
+  const { data, error } = useQuery({
+    queryKey: keyOf(verifications.report, input),
+    queryFn: async () => {
+      const part = await session.call(verifications.report, input)
+      // The first part is more than anybody reads in a page; it may end within a line.
+      const lines = part.content.split('\n')
+      if (part.next !== undefined) lines.pop()
+      return lines.filter((line) => line !== '').map((line) => JSON.parse(line) as Difference)
+    },
+  })
+  if (error) return <Failure title="The differences cannot be shown" error={error} />
+  if (data === undefined) return <Loader size="sm" aria-label="Loading" />
+  const first = (page - 1) * perPage
+  const shown = data.slice(first, first + perPage)
+  return (
+    <>
+      <Group justify="space-between" mb="xs">
+        <Text size="sm" role="status">
+          {`${countText(first + 1)} to ${countText(first + shown.length)} of ${countOf(total, 'difference')}.`}
+          {data.length < total && ` The first ${countText(data.length)} can be shown; download the others.`}
+        </Text>
+        <Download
+          contract={verifications.report}
+          input={{ verificationId, reportId: 'DISCREPANCIES_CSV' }}
+          isSmall
+        >
+          Download as CSV
+        </Download>
+      </Group>
+      <Table
+        label="Differences"
+        rows={shown}
+        columns={columns}
+        idOf={({ scanResult, sourcePath }) => `${scanResult} ${sourcePath}`}
+      />
+      {data.length > perPage && (
+        <Pagination
+          mt="sm"
+          size="sm"
+          total={Math.ceil(data.length / perPage)}
+          value={page}
+          onChange={setPage}
+          getControlProps={(control) => ({ 'aria-label': `${wordsOf(control)} page` })}
+          getItemProps={(number) => ({ 'aria-label': `Page ${number}` })}
+        />
+      )}
+    </>
+  )
+}

@@ -1,0 +1,59 @@
+import { useCallback, useState } from 'react'
+import { eventSubject, subjectToken } from '../../../subjects/kit/names.ts'
+import { migrations } from '../../../subjects/migrations/migrations.ts'
+import type { MigrationState } from '../../../subjects/migrations/model/model.ts'
+import { notifications } from '../../../subjects/observability/notifications.ts'
+import { useAll } from '../../data/calls.ts'
+import { useGathered } from '../../data/events.ts'
+import { Empty } from '../../kit/empty.tsx'
+import { wordsOf } from '../../kit/format.ts'
+import { Named, Time } from '../../kit/named.tsx'
+import { Section } from '../../kit/page.tsx'
+import { Status } from '../../kit/status.tsx'
+import { NotificationTable } from '../observability/notification-table.tsx'
+
+interface Told {
+  readonly at: string
+  readonly event: string
+  readonly state: MigrationState | undefined
+}
+
+/** Those that are kept in sight. */
+const mostShown = 100
+
+/** What happened to a migration: what the platform has noted, and what is told while one looks. */
+export function Events({ migrationId }: { readonly migrationId: string }) {
+  const [told, setTold] = useState<readonly Told[]>([])
+  const hear = useCallback((messages: readonly { readonly subject: string; readonly body: unknown }[]) => {
+    const at = new Date().toISOString()
+    const heard = messages.map(({ subject, body }) => ({
+      at,
+      event: subject.split('.').at(-2)!,
+      state: (body as { readonly state?: MigrationState }).state,
+    }))
+    setTold((before) => [...heard.toReversed(), ...before].slice(0, mostShown))
+  }, [])
+  useGathered(eventSubject(migrations.get.resource, '*', subjectToken(migrationId)), hear)
+  const { data = [] } = useAll(notifications.list, ({ id }) => id, { filter: { object: migrationId } })
+  return (
+    <>
+      <Section title="Since you opened this page">
+        {told.length === 0 ? (
+          <Empty>No events yet.</Empty>
+        ) : (
+          <ul className="plain">
+            {told.map(({ at, event, state }, index) => (
+              <li key={told.length - index}>
+                <Time at={at} /> <Named>{wordsOf(event)}</Named>{' '}
+                {state !== undefined && <Status of={state} />}
+              </li>
+            ))}
+          </ul>
+        )}
+      </Section>
+      <Section title="Notifications">
+        <NotificationTable notifications={data} />
+      </Section>
+    </>
+  )
+}

@@ -1,0 +1,91 @@
+import { Group, Select, Text } from '@mantine/core'
+import type { Output } from '../../../subjects/kit/contract.ts'
+import { exportFormats } from '../../../subjects/kit/table.ts'
+import { migrations } from '../../../subjects/migrations/migrations.ts'
+import { type FailureClass, failureClassNames } from '../../../subjects/migrations/model/failure-classes.ts'
+import type { Migration } from '../../../subjects/migrations/model/model.ts'
+import { useAnswer } from '../../data/calls.ts'
+import { Action } from '../../kit/action.tsx'
+import { Download } from '../../kit/download.tsx'
+import { Empty } from '../../kit/empty.tsx'
+import { Failure } from '../../kit/failure.tsx'
+import { countOf, countText, wordsOf } from '../../kit/format.ts'
+import { Named, Time } from '../../kit/named.tsx'
+import { type Column, Table } from '../../kit/table.tsx'
+import { useParam } from '../../kit/use-param.ts'
+
+type Failed = Output<typeof migrations.failures>['failedPaths'][number]
+
+/** More nobody reads in a page: the export has them all. */
+const mostShown = 5_000
+
+const columns: readonly Column<Failed>[] = [
+  { label: 'Path', cell: ({ path }) => <Named>{path}</Named>, by: ({ path }) => path, width: 2 },
+  {
+    label: 'Class',
+    cell: ({ failureClass }) => wordsOf(failureClass),
+    by: ({ failureClass }) => failureClass,
+  },
+  { label: 'Reason', cell: ({ failureMessage }) => <Named>{failureMessage}</Named>, width: 2.5 },
+  { label: 'Attempts', cell: ({ attempts }) => attempts, by: ({ attempts }) => attempts, width: 0.6 },
+  {
+    label: 'Time',
+    cell: ({ dateFailed }) => <Time at={dateFailed} />,
+    by: ({ dateFailed }) => dateFailed,
+    width: 1.4,
+  },
+]
+
+/** What did not arrive, and why. */
+export function Failures({ migration: { migrationId, failedPathCount } }: { readonly migration: Migration }) {
+  const [failureClass, setClass] = useParam('class')
+  const { data, error } = useAnswer(migrations.failures, { migrationId, limit: mostShown })
+  if (error) return <Failure title="Failures" error={error} />
+  if (failedPathCount === 0) return <Empty>There are no failed paths.</Empty>
+  const shown = (data?.failedPaths ?? []).filter(
+    (one) => failureClass === '' || one.failureClass === failureClass,
+  )
+  const retried = {
+    migrationId,
+    // The field offers no others.
+    ...(failureClass !== '' && { failureClass: failureClass as FailureClass }),
+  }
+  return (
+    <>
+      <Group mb="sm">
+        <Action contract={migrations['retry-failures']} input={retried}>
+          {failureClass === '' ? 'Retry all' : `Retry ${wordsOf(failureClass)}`}
+        </Action>
+        {(Object.keys(exportFormats) as (keyof typeof exportFormats)[]).map((format) => (
+          <Download key={format} contract={migrations['export-failures']} input={{ migrationId, format }}>
+            {`Export as ${format}`}
+          </Download>
+        ))}
+      </Group>
+      <Table
+        label="Failures"
+        rows={shown}
+        columns={columns}
+        idOf={({ id }) => `${id}`}
+        searchedIn={searchedIn}
+        filters={
+          <Select
+            label="Class"
+            placeholder="any"
+            clearable
+            data={failureClassNames.map((value) => ({ value, label: wordsOf(value) }))}
+            value={failureClass === '' ? null : failureClass}
+            onChange={(value) => setClass(value ?? '')}
+          />
+        }
+      />
+      {data !== undefined && data.failedPathCount > data.failedPaths.length && (
+        <Text size="sm" mt="sm">
+          {`Showing the first ${countText(data.failedPaths.length)} of ${countOf(data.failedPathCount, 'path')}. Export the list to see all of them.`}
+        </Text>
+      )}
+    </>
+  )
+}
+
+const searchedIn = ({ path, failureMessage }: Failed) => [path, failureMessage]

@@ -1,0 +1,199 @@
+import { Group } from '@mantine/core'
+import { cleanups } from '../../../subjects/migrations/cleanups.ts'
+import type { Output } from '../../../subjects/kit/contract.ts'
+import { hasEnded } from '../../../subjects/migrations/model/jobs.ts'
+import { type Verification, verifications } from '../../../subjects/migrations/verifications.ts'
+import { useAll } from '../../data/calls.ts'
+import { useEvents } from '../../data/events.ts'
+import { Action } from '../../kit/action.tsx'
+import { Differences } from './differences.tsx'
+import { Download } from '../../kit/download.tsx'
+import { Empty } from '../../kit/empty.tsx'
+import { FormDialog } from '../../kit/form-dialog.tsx'
+import { sizeText } from '../../../subjects/kit/binary-size.ts'
+import { countText } from '../../kit/format.ts'
+import { Time } from '../../kit/named.tsx'
+import { Status } from '../../kit/status.tsx'
+import { type Column, Table } from '../../kit/table.tsx'
+
+const verificationColumns: readonly Column<Verification>[] = [
+  {
+    label: 'Created',
+    cell: ({ createdAt }) => <Time at={createdAt} />,
+    by: ({ createdAt }) => createdAt,
+    width: 1.4,
+  },
+  {
+    label: 'Status',
+    cell: ({ status, totalDiscrepancies, unreadablePaths }) => (
+      <Status
+        of={status}
+        but={
+          totalDiscrepancies > 0
+            ? 'with differences'
+            : unreadablePaths > 0
+              ? 'with unreadable paths'
+              : undefined
+        }
+      />
+    ),
+    by: ({ status }) => status,
+  },
+  { label: 'Level', cell: ({ level }) => level, by: ({ level }) => level },
+  {
+    label: 'Source',
+    cell: ({ filesOnSource, bytesOnSource }) =>
+      `${countText(filesOnSource)} files, ${sizeText(bytesOnSource)}`,
+  },
+  {
+    label: 'Target',
+    cell: ({ filesOnTarget, bytesOnTarget }) =>
+      `${countText(filesOnTarget)} files, ${sizeText(bytesOnTarget)}`,
+  },
+  {
+    label: 'Differences',
+    cell: ({ totalDiscrepancies }) => countText(totalDiscrepancies),
+    by: ({ totalDiscrepancies }) => totalDiscrepancies,
+  },
+  {
+    label: 'Actions',
+    cell: (verification) => {
+      const { id, status } = verification
+      return hasEnded({ status }) ? (
+        <Group gap={4}>
+          <Differences verification={verification} />
+          <Download
+            contract={verifications.report}
+            input={{ verificationId: id, reportId: 'SUMMARY' }}
+            isSmall
+          >
+            Summary
+          </Download>
+          <Action contract={verifications.delete} input={{ verificationId: id }} isSmall>
+            Delete
+          </Action>
+        </Group>
+      ) : (
+        <Action contract={verifications.cancel} input={{ verificationId: id }} isSmall>
+          Cancel
+        </Action>
+      )
+    },
+    width: 2,
+  },
+]
+
+/** Whether the target has what the source has. */
+export function Verifications({ migrationId }: { readonly migrationId: string }) {
+  useEvents(verifications.list.resource)
+  const { data } = useAll(verifications.list, ({ id }) => id, { filter: { migrationId } })
+  return (
+    <>
+      <Group mb="sm">
+        <FormDialog
+          button="Verify"
+          contract={verifications.create}
+          verb="Verify"
+          given={{ migrationId }}
+          initial={{ level: 'size' }}
+        />
+      </Group>
+      {data?.length === 0 && (
+        <Empty>
+          There are no verifications yet. A verification compares source and target, and changes nothing.
+        </Empty>
+      )}
+      {data !== undefined && data.length > 0 && (
+        <Table label="Verifications" rows={data} columns={verificationColumns} idOf={({ id }) => id} />
+      )}
+    </>
+  )
+}
+
+type Cleanup = Output<typeof cleanups.get>
+
+const cleanupColumns: readonly Column<Cleanup>[] = [
+  {
+    label: 'Created',
+    cell: ({ createdAt }) => <Time at={createdAt} />,
+    by: ({ createdAt }) => createdAt,
+    width: 1.4,
+  },
+  {
+    label: 'Status',
+    cell: ({ status, dryRun }) => (
+      <>
+        <Status of={status} />
+        {dryRun && ' dry run'}
+      </>
+    ),
+  },
+  {
+    label: 'Removed',
+    cell: ({ filesRemoved, bytesRemoved }) => `${countText(filesRemoved)} files, ${sizeText(bytesRemoved)}`,
+  },
+  {
+    label: 'Removable',
+    cell: ({ filesRemovable, bytesRemovable }) =>
+      `${countText(filesRemovable)} files, ${sizeText(bytesRemovable)}`,
+  },
+  {
+    label: 'Kept',
+    cell: ({ filesKept, bytesKept }) => `${countText(filesKept)} files, ${sizeText(bytesKept)}`,
+  },
+  {
+    label: 'Actions',
+    cell: ({ id, status }) =>
+      hasEnded({ status }) ? (
+        <Group gap={4}>
+          <Download contract={cleanups.report} input={{ cleanupId: id, reportId: 'SUMMARY' }} isSmall>
+            Summary
+          </Download>
+          <Action contract={cleanups.delete} input={{ cleanupId: id }} isSmall>
+            Delete
+          </Action>
+        </Group>
+      ) : (
+        <Action contract={cleanups.cancel} input={{ cleanupId: id }} isSmall>
+          Cancel
+        </Action>
+      ),
+    width: 2,
+  },
+]
+
+/** Removing at the source what is at the target. */
+export function Cleanups({ migrationId }: { readonly migrationId: string }) {
+  useEvents(cleanups.list.resource)
+  const { data } = useAll(cleanups.list, ({ id }) => id, { filter: { migrationId } })
+  const given = { migrationId, dryRun: true }
+  return (
+    <>
+      <Group mb="sm">
+        <Action contract={cleanups.create} input={given}>
+          Dry run
+        </Action>
+        <Action
+          contract={cleanups.create}
+          input={{ migrationId }}
+          confirm={{
+            name: migrationId,
+            warning:
+              'Files that were copied to the target are removed from the source. This cannot be undone.',
+          }}
+        >
+          Clean up the source
+        </Action>
+      </Group>
+      {data?.length === 0 && (
+        <Empty>
+          There are no cleanups yet. A cleanup removes files from the source that a completed migration has
+          copied. A dry run only reports what would be removed. Verify the migration first.
+        </Empty>
+      )}
+      {data !== undefined && data.length > 0 && (
+        <Table label="Cleanups" rows={data} columns={cleanupColumns} idOf={({ id }) => id} />
+      )}
+    </>
+  )
+}

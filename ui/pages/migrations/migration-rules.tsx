@@ -1,0 +1,115 @@
+import { Alert, Text } from '@mantine/core'
+import { useState } from 'react'
+import type { Output } from '../../../subjects/kit/contract.ts'
+import type { Migration } from '../../../subjects/migrations/model/model.ts'
+import type { RuleView } from '../../../subjects/migrations/model/rules.ts'
+import { exclusions } from '../../../subjects/rules/exclusions.ts'
+import { inclusions } from '../../../subjects/rules/inclusions.ts'
+import { migrations } from '../../../subjects/migrations/migrations.ts'
+import { mayCall, useAll, useAnswer } from '../../data/calls.ts'
+import { useSession } from '../../data/session-context.ts'
+import { Action } from '../../kit/action.tsx'
+import { ContractForm } from '../../kit/contract-form.tsx'
+import { FormDialog } from '../../kit/form-dialog.tsx'
+import { Named } from '../../kit/named.tsx'
+import { Section } from '../../kit/page.tsx'
+import { ruleText } from '../../kit/rule-text.ts'
+import { Status } from '../../kit/status.tsx'
+import { type Column, Table } from '../../kit/table.tsx'
+
+/** What a migration leaves out, and what it does with a path. */
+export function MigrationRules({ migration }: { readonly migration: Migration }) {
+  const { migrationId, pathMappings } = migration
+  return (
+    <>
+      <Attached migrationId={migrationId} contracts={exclusions} title="Exclusions" />
+      <Attached migrationId={migrationId} contracts={inclusions} title="Inclusions" />
+      {pathMappings.length > 0 && (
+        <Section title="Path mappings">
+          {pathMappings.map(({ id, sourcePath, targetPath }) => (
+            <Text key={id}>
+              <Named>{`${sourcePath} → ${targetPath}`}</Named>
+            </Text>
+          ))}
+        </Section>
+      )}
+      <TestPath migration={migration} />
+    </>
+  )
+}
+
+function Attached({
+  migrationId,
+  contracts,
+  title,
+}: {
+  readonly migrationId: string
+  readonly contracts: typeof exclusions | typeof inclusions
+  readonly title: string
+}) {
+  const { data = [] } = useAnswer(contracts.attached, { migrationId })
+  const { data: all = [] } = useAll(contracts.list, ({ id }) => id)
+  const changes = [migrations.get.resource]
+  const columns: readonly Column<RuleView>[] = [
+    { label: 'Name', cell: ({ id }) => <Named>{id}</Named>, by: ({ id }) => id },
+    { label: 'Matches', cell: (rule) => <Named>{ruleText(rule)}</Named>, width: 2 },
+    {
+      label: 'Actions',
+      cell: ({ id, fsRestriction }) =>
+        !fsRestriction && (
+          <Action contract={contracts.detach} input={{ migrationId, id }} of={id} isSmall changes={changes}>
+            Remove
+          </Action>
+        ),
+    },
+  ]
+  const free = all.filter(({ id, fsRestriction }) => !fsRestriction && data.every((rule) => rule.id !== id))
+  return (
+    <Section
+      title={title}
+      actions={
+        free.length > 0 && (
+          <FormDialog
+            button="Add"
+            of={title.toLowerCase()}
+            title={`Add ${title.toLowerCase()}`}
+            contract={contracts.attach}
+            verb="Add"
+            given={{ migrationId }}
+            choices={{ id: free.map(({ id }) => id) }}
+            changes={changes}
+          />
+        )
+      }
+    >
+      {data.length === 0 ? (
+        <Text>{`No ${title.toLowerCase()}.`}</Text>
+      ) : (
+        <Table label={title} rows={data} columns={columns} idOf={({ id }) => id} />
+      )}
+    </Section>
+  )
+}
+
+/** What becomes of a path, and by which rule. */
+function TestPath({ migration: { migrationId, path } }: { readonly migration: Migration }) {
+  const session = useSession()
+  const [verdict, setVerdict] = useState<Output<typeof exclusions.test>>()
+  if (!mayCall(session, exclusions.test)) return null
+  return (
+    <Section title="Test a path">
+      <ContractForm
+        contract={exclusions.test}
+        verb="Test"
+        given={{ migrationId }}
+        initial={{ path }}
+        onDone={setVerdict}
+      />
+      {verdict && (
+        <Alert role="status" mt="sm" title={<Status of={verdict.decision} />}>
+          <Named>{verdict.explanation}</Named>
+        </Alert>
+      )}
+    </Section>
+  )
+}

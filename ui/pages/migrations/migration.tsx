@@ -1,0 +1,143 @@
+import { Button, Text } from '@mantine/core'
+import { Link, useNavigate, useParams } from '@tanstack/react-router'
+import { migrations } from '../../../subjects/migrations/migrations.ts'
+import type { Migration } from '../../../subjects/migrations/model/model.ts'
+import { mayCall, useAnswer } from '../../data/calls.ts'
+import { useMigrationEvents } from '../../data/migrations.ts'
+import { useSession } from '../../data/session-context.ts'
+import { Action } from '../../kit/action.tsx'
+import { FormDialog } from '../../kit/form-dialog.tsx'
+import { Named } from '../../kit/named.tsx'
+import { Page } from '../../kit/page.tsx'
+import { MigrationStatus } from '../../kit/status.tsx'
+import { Tabs } from '../../kit/tabs.tsx'
+import { ConditionAlert } from './condition-alert.tsx'
+import { Events } from './events.tsx'
+import { Failures } from './failures.tsx'
+import { Overview } from './overview.tsx'
+import { Plan } from './plan.tsx'
+import { MigrationRules } from './migration-rules.tsx'
+import { Cleanups, Verifications } from './jobs.tsx'
+
+const going = ['RUNNING', 'LIVE', 'SCHEDULED', 'RECURRENCE_SCHEDULED', 'WAITING_FOR_NEXT_RECURRENCE']
+
+/** One migration: how far it is, what is in its way, and all that can be done with it. */
+export default function MigrationPage() {
+  const { migrationId } = useParams({ strict: false }) as { readonly migrationId: string }
+  useMigrationEvents()
+  const { data, error } = useAnswer(migrations.get, { migrationId })
+  // What its first part shows is asked for at the same time, and nothing moves when it comes.
+  const progress = useAnswer(migrations.progress, { migrationId })
+  const states = useAnswer(migrations.states, { migrationId })
+  if (data === undefined || progress.isLoading || states.isLoading)
+    return (
+      <Page title={migrationId} error={error}>
+        {null}
+      </Page>
+    )
+  const { source, target, path, conditions } = data
+  return (
+    <Page
+      title={migrationId}
+      beside={<MigrationStatus of={data} />}
+      error={error}
+      contract={migrations.get}
+      input={{ migrationId }}
+      actions={<Actions migration={data} />}
+    >
+      <Text>
+        <Named>{`${path} from ${source} to ${target}`}</Named>: {data.stateText}
+      </Text>
+      {conditions.map((condition) => (
+        <ConditionAlert key={condition.reason} migration={data} condition={condition} />
+      ))}
+      <Tabs
+        label="Parts of the migration"
+        parts={{
+          Overview: <Overview migration={data} />,
+          Failures: <Failures migration={data} />,
+          Plan: <Plan migrationId={migrationId} />,
+          Rules: <MigrationRules migration={data} />,
+          Verifications: <Verifications migrationId={migrationId} />,
+          Cleanups: <Cleanups migrationId={migrationId} />,
+          Events: <Events migrationId={migrationId} />,
+        }}
+      />
+    </Page>
+  )
+}
+
+function Actions({ migration }: { readonly migration: Migration }) {
+  const session = useSession()
+  const navigate = useNavigate()
+  const { migrationId, state, resumable, migrationPriority, targetActionPolicy } = migration
+  const isGoing = going.includes(state)
+  const isStill = !isGoing && state !== 'STOPPING'
+  const input = { migrationId }
+  return (
+    <>
+      {isStill && state !== 'COMPLETED' && (
+        <Action contract={resumable ? migrations.resume : migrations.start} input={input}>
+          {resumable ? 'Resume' : 'Start'}
+        </Action>
+      )}
+      {isGoing && (
+        <Action contract={migrations.stop} input={input}>
+          Stop
+        </Action>
+      )}
+      <FormDialog
+        button="Change"
+        title={`Change ${migrationId}`}
+        contract={migrations.update}
+        verb="Save"
+        given={input}
+        initial={{ migrationPriority, actionPolicy: targetActionPolicy }}
+      />
+      <FormDialog
+        button="Rescan a folder"
+        contract={migrations['add-pending-region']}
+        verb="Rescan"
+        given={input}
+        initial={{ path: migration.path }}
+      />
+      {mayCall(session, migrations.create) && (
+        <Button
+          component={Link}
+          to="/new-migration"
+          {...({ search: { from: migrationId } } as object)}
+          variant="default"
+        >
+          Clone
+        </Button>
+      )}
+      {isStill && (
+        <>
+          <Action
+            contract={migrations.reset}
+            input={input}
+            confirm={{
+              name: migrationId,
+              warning:
+                'The migration starts over. Its queue, statistics and failures are deleted; copied files stay.',
+            }}
+          >
+            Reset
+          </Action>
+          <Action
+            contract={migrations.delete}
+            input={input}
+            confirm={{
+              name: migrationId,
+              warning:
+                'The migration is deleted with its statistics and failures. Files at source and target stay.',
+            }}
+            onDone={() => void navigate({ to: '/migrations' })}
+          >
+            Delete
+          </Action>
+        </>
+      )}
+    </>
+  )
+}

@@ -1,0 +1,131 @@
+import { Button, Progress, Select } from '@mantine/core'
+import { Link } from '@tanstack/react-router'
+import { useMemo, useState } from 'react'
+import { migrations } from '../../../subjects/migrations/migrations.ts'
+import { type Migration, migrationStates } from '../../../subjects/migrations/model/model.ts'
+import { mayCall } from '../../data/calls.ts'
+import { useMigrationEvents, useMigrations } from '../../data/migrations.ts'
+import { useSession } from '../../data/session-context.ts'
+import { Empty } from '../../kit/empty.tsx'
+import { sizeText } from '../../../subjects/kit/binary-size.ts'
+import { countText, wordsOf } from '../../kit/format.ts'
+import { Named } from '../../kit/named.tsx'
+import { Page } from '../../kit/page.tsx'
+import { MigrationStatus } from '../../kit/status.tsx'
+import { type Column, Table } from '../../kit/table.tsx'
+import { useParam } from '../../kit/use-param.ts'
+import { ChosenActions } from './chosen-actions.tsx'
+
+const columns: readonly Column<Migration>[] = [
+  {
+    label: 'Name',
+    cell: ({ migrationId }) => (
+      <Link to="/migrations/$migrationId" params={{ migrationId }}>
+        <Named>{migrationId}</Named>
+      </Link>
+    ),
+    by: ({ migrationId }) => migrationId,
+    width: 2,
+  },
+  {
+    label: 'State',
+    cell: (migration) => <MigrationStatus of={migration} />,
+    by: ({ state }) => state,
+    width: 1.2,
+  },
+  {
+    label: 'Source and target',
+    cell: ({ path, source, target }) => <Named>{`${path}: ${source} → ${target}`}</Named>,
+    by: ({ source, target }) => `${source} ${target}`,
+    width: 2,
+  },
+  {
+    label: 'Copied',
+    cell: (migration) => <Moved migration={migration} />,
+    by: ({ scannerSummary }) => scannerSummary.contentSummary.byteCount,
+  },
+  {
+    label: 'Failures',
+    cell: ({ failedPathCount }) => (failedPathCount > 0 ? countText(failedPathCount) : ''),
+    by: ({ failedPathCount }) => failedPathCount,
+  },
+  {
+    label: 'Priority',
+    cell: ({ migrationPriority }) => wordsOf(migrationPriority),
+    by: ({ migrationPriority }) => migrationPriority,
+  },
+]
+
+export default function MigrationsPage() {
+  const session = useSession()
+  const isHeard = useMigrationEvents()
+  const { data, error, isPartial } = useMigrations()
+  const [state, setState] = useParam('state')
+  const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set())
+  const shown = useMemo(
+    () => (data ?? []).filter((one) => state === '' || one.state === state),
+    [data, state],
+  )
+  return (
+    <Page
+      title="Migrations"
+      error={error}
+      contract={migrations.list}
+      actions={
+        mayCall(session, migrations.create) && (
+          <Button component={Link} to="/new-migration">
+            Create a migration
+          </Button>
+        )
+      }
+    >
+      {data?.length === 0 && (
+        <Empty>
+          There are no migrations yet. A migration copies a folder from a source to a target: one-time, live
+          or recurring. If there are no stores yet, <Link to="/stores">add a source and a target</Link> first.
+        </Empty>
+      )}
+      {data !== undefined && data.length > 0 && (
+        <Table
+          label="Migrations"
+          rows={shown}
+          isPartial={isPartial}
+          columns={columns}
+          idOf={({ migrationId }) => migrationId}
+          searchedIn={searchedIn}
+          filters={
+            <>
+              <Select
+                label="State"
+                placeholder="any"
+                clearable
+                data={migrationStates.map((value) => ({ value, label: wordsOf(value) }))}
+                value={state === '' ? null : state}
+                onChange={(value) => setState(value ?? '')}
+              />
+              {chosen.size > 0 && <ChosenActions chosen={chosen} onDone={() => setChosen(new Set())} />}
+              {!isHeard && <span>Updated every 10 s, because your role cannot subscribe to events.</span>}
+            </>
+          }
+          chosen={chosen}
+          onChoose={setChosen}
+        />
+      )}
+    </Page>
+  )
+}
+
+const searchedIn = ({ migrationId, path, source, target }: Migration) => [migrationId, path, source, target]
+
+function Moved({ migration: { migrationId, scannerSummary, state } }: { readonly migration: Migration }) {
+  const all = scannerSummary.progressSummary.bytesScanned
+  const moved = scannerSummary.contentSummary.byteCount
+  if (state !== 'RUNNING' || all === 0) return <>{sizeText(moved)}</>
+  return (
+    <Progress
+      value={Math.min(100, (100 * moved) / all)}
+      aria-label={`Progress of ${migrationId}`}
+      title={`${sizeText(moved)} of ${sizeText(all)} found so far`}
+    />
+  )
+}

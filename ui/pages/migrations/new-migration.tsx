@@ -1,0 +1,256 @@
+import { Button, Group, SegmentedControl, Stepper, Text } from '@mantine/core'
+import { useDisclosure } from '@mantine/hooks'
+import { Link, useNavigate } from '@tanstack/react-router'
+import { useId, useState } from 'react'
+import { filesystems } from '../../../subjects/filesystems/filesystems.ts'
+import type { Input } from '../../../subjects/kit/contract.ts'
+import { fieldsOf, pick } from '../../../subjects/kit/json-schema.ts'
+import { migrations } from '../../../subjects/migrations/migrations.ts'
+import type { Migration } from '../../../subjects/migrations/model/model.ts'
+import { exclusions } from '../../../subjects/rules/exclusions.ts'
+import { inclusions } from '../../../subjects/rules/inclusions.ts'
+import { mayCall, useAll, useAnswer, useCommand } from '../../data/calls.ts'
+import { useSession } from '../../data/session-context.ts'
+import { AsCommand } from '../../kit/as-command.tsx'
+import { RequiredHint } from '../../kit/contract-form.tsx'
+import { Empty } from '../../kit/empty.tsx'
+import { Failure } from '../../kit/failure.tsx'
+import { FolderPicker } from '../../kit/folder-browser.tsx'
+import { Page } from '../../kit/page.tsx'
+import { type Choices, SchemaFields } from '../../kit/schema-fields.tsx'
+import { useParam } from '../../kit/use-param.ts'
+import { useProblems } from '../../kit/use-problems.ts'
+import {
+  type Draft,
+  draftOf,
+  inputOf,
+  type Mode,
+  modeNames,
+  modeOf,
+  modes,
+  stepsOf,
+  withMode,
+} from './draft.ts'
+import { Plan } from './plan.tsx'
+
+/** Creates a migration in steps; the last shows what it would do, before it does anything. */
+export default function NewMigrationPage() {
+  const session = useSession()
+  const [from] = useParam('from')
+  const { data, error } = useAnswer(migrations.get, { migrationId: from }, { isWanted: from !== '' })
+  if (!mayCall(session, migrations.create))
+    return (
+      <Page title="Create a migration" contract={migrations.create}>
+        {null}
+      </Page>
+    )
+  if (from !== '' && data === undefined)
+    return (
+      <Page title="Create a migration" error={error}>
+        {null}
+      </Page>
+    )
+  return <Steps initial={data === undefined ? { path: '/' } : draftOf(data)} />
+}
+
+function Steps({ initial }: { readonly initial: Draft }) {
+  const session = useSession()
+  const navigate = useNavigate()
+  const [at, setAt] = useState(0)
+  const [draft, setDraft] = useState(initial)
+  const [created, setCreated] = useState<Migration>()
+  const create = useCommand(migrations.create, { isShown: true })
+  const start = useCommand(migrations.start, { isShown: true })
+  const remove = useCommand(migrations.delete)
+  const { data: stores = [], isSuccess } = useAll(filesystems.list, ({ fileSystemId }) => fileSystemId)
+  const choices = useChoices(stores)
+  const mode = modeOf(
+    draft,
+    stores.find((one) => one.isSource && one.fileSystemId === draft.source)?.isScanOnly,
+  )
+  const steps = stepsOf(mode, draft)
+  const lastToFill = steps.length - 1
+  const input = inputOf(draft, steps) as Input<typeof migrations.create>
+  const { problems, shown, edit } = useProblems(create.error)
+  const change = (next: Draft) => {
+    edit(draft, next)
+    setDraft(next)
+  }
+  const open = ({ migrationId }: Migration) =>
+    void navigate({ to: '/migrations/$migrationId', params: { migrationId } })
+  const isReady = [draft.source, draft.target, draft.path].every(
+    (value) => value !== undefined && value !== '',
+  )
+  const goBack = () => {
+    // The plan is that of a migration that is there: one that is changed is made anew.
+    if (created !== undefined) remove.mutate({ migrationId: created.migrationId })
+    setCreated(undefined)
+    setAt(Math.max(0, at - 1))
+  }
+  const createIt = (isStarted: boolean) =>
+    create.mutate(isStarted ? { ...input, autoStart: true } : input, {
+      onSuccess: (migration) => {
+        if (isStarted) return open(migration)
+        setCreated(migration)
+        setAt(lastToFill + 1)
+      },
+    })
+  if (isSuccess && stores.length === 0)
+    return (
+      <Page title="Create a migration">
+        <Empty>
+          A migration needs a source and a target. <Link to="/stores">Add them first.</Link>
+        </Empty>
+      </Page>
+    )
+  return (
+    <Page title="Create a migration">
+      <Stepper
+        active={at}
+        onStepClick={(step) =>
+          created === undefined && step <= lastToFill && (isReady || step === 0) && setAt(step)
+        }
+        size="sm"
+      >
+        {[...steps, { title: 'Plan' }].map(({ title }) => (
+          <Stepper.Step key={title} label={title} />
+        ))}
+      </Stepper>
+      <form
+        onSubmit={(event) => {
+          event.preventDefault()
+          if (at < lastToFill) setAt(at + 1)
+          else createIt(false)
+        }}
+      >
+        {at === 0 && (
+          <>
+            <ModeChoice mode={mode} onChange={(chosen) => change(withMode(draft, chosen))} />
+            <RequiredHint />
+          </>
+        )}
+        {at <= lastToFill && (
+          <SchemaFields
+            key={at}
+            schema={orderedPick(steps[at]!.fields)}
+            values={draft}
+            onChange={change}
+            choices={choices}
+            problems={problems}
+          />
+        )}
+        {at === 0 && <Browse draft={draft} onChange={change} />}
+        {created && <Plan migrationId={created.migrationId} />}
+        {shown !== null && <Failure title="The migration was not created" error={shown} />}
+        {start.error && <Failure title="The migration was not started" error={start.error} />}
+        <Group mt="lg">
+          {at > 0 && (
+            <Button variant="default" onClick={goBack}>
+              Back
+            </Button>
+          )}
+          {at < lastToFill && (
+            <Button type="submit" disabled={!isReady}>
+              Next
+            </Button>
+          )}
+          {at <= lastToFill && isReady && (
+            <Button
+              variant={at === lastToFill ? 'filled' : 'default'}
+              loading={create.isPending}
+              {...(at === lastToFill ? { type: 'submit' as const } : { onClick: () => createIt(false) })}
+            >
+              Create and plan
+            </Button>
+          )}
+          {at === lastToFill && (
+            <Button variant="default" onClick={() => createIt(true)}>
+              Create and start
+            </Button>
+          )}
+          {created && mayCall(session, migrations.start) && (
+            <Button
+              loading={start.isPending}
+              onClick={() => start.mutate({ migrationId: created.migrationId }, { onSuccess: open })}
+            >
+              Start
+            </Button>
+          )}
+          {created && (
+            <Button variant="default" onClick={() => open(created)}>
+              Start later
+            </Button>
+          )}
+        </Group>
+      </form>
+      {created === undefined && <AsCommand contract={migrations.create} input={input} />}
+    </Page>
+  )
+}
+
+/** The fields in the order of the step. */
+function orderedPick(names: readonly string[]) {
+  const all = fieldsOf(migrations.create.input)
+  const schema = pick(migrations.create.input, names)
+  // The contract knows a source where there is only one; here it is chosen.
+  const described: typeof all = { ...all, source: { ...all['source'], description: 'Source store' } }
+  const properties = Object.fromEntries(names.map((name) => [name, described[name]!]))
+  return { ...schema, properties, required: [...(schema.required ?? []), 'source'] }
+}
+
+function useChoices(
+  stores: readonly { readonly fileSystemId: string; readonly isSource: boolean }[],
+): Choices {
+  const { data: excluding = [] } = useAll(exclusions.list, ({ id }) => id, {
+    filter: { scope: 'userDefined' },
+  })
+  const { data: including = [] } = useAll(inclusions.list, ({ id }) => id)
+  const named = (isSource: boolean) =>
+    stores.filter((store) => store.isSource === isSource).map(({ fileSystemId }) => fileSystemId)
+  return {
+    source: named(true),
+    target: named(false),
+    exclusions: excluding.map(({ id }) => id),
+    inclusions: including.map(({ id }) => id),
+  }
+}
+
+/** The first choice, since all others follow from it. */
+function ModeChoice({ mode, onChange }: { readonly mode: Mode; readonly onChange: (mode: Mode) => void }) {
+  const id = useId()
+  return (
+    <>
+      <Text id={id} fw={600} size="sm" mt="md" mb={4}>
+        What should the migration do?
+      </Text>
+      <SegmentedControl
+        aria-labelledby={id}
+        data={modeNames.map((value) => ({ value, label: modes[value].label }))}
+        value={mode}
+        onChange={onChange}
+      />
+      <Text size="sm" mt={4} role="status">
+        {modes[mode].says}
+      </Text>
+    </>
+  )
+}
+
+/** A browser for the folder, where the source is known. */
+function Browse({ draft, onChange }: { readonly draft: Draft; readonly onChange: (draft: Draft) => void }) {
+  const [isBrowsing, browsing] = useDisclosure()
+  if (draft.source === undefined) return null
+  return (
+    <>
+      <Button variant="default" mt="sm" onClick={browsing.open}>
+        Browse the source
+      </Button>
+      <FolderPicker
+        store={{ fileSystemId: draft.source, role: 'source' }}
+        isOpen={isBrowsing}
+        onClose={browsing.close}
+        onChoose={(path) => onChange({ ...draft, path })}
+      />
+    </>
+  )
+}

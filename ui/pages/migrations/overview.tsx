@@ -1,0 +1,179 @@
+import { Progress, Text } from '@mantine/core'
+import { migrations } from '../../../subjects/migrations/migrations.ts'
+import type { Migration } from '../../../subjects/migrations/model/model.ts'
+import { stats } from '../../../subjects/migrations/stats.ts'
+import { useAnswer } from '../../data/calls.ts'
+import { Chart, ChartSpace } from '../../kit/chart.tsx'
+import { Fact, Facts } from '../../kit/facts.tsx'
+import { sizeText } from '../../../subjects/kit/binary-size.ts'
+import { countOf, countText, durationText, wordsOf } from '../../kit/format.ts'
+import { Named, Time } from '../../kit/named.tsx'
+import { Section } from '../../kit/page.tsx'
+import { type Column, Table } from '../../kit/table.tsx'
+import { StateTimeline } from './state-timeline.tsx'
+import { targetState } from './target-state.ts'
+
+const everyMs = 10_000
+
+/** How far a migration is, and how it is set up. */
+export function Overview({ migration }: { readonly migration: Migration }) {
+  const { migrationId } = migration
+  const { data } = useAnswer(migrations.progress, { migrationId })
+  const progress = data?.progress
+  const at =
+    data &&
+    targetState({
+      ...data,
+      isScanned: migration.scannerSummary.progressSummary.baseScanCompletionTime !== undefined,
+      scans: migration.recurringMigrationTracker?.recurringCount ?? 0,
+    })
+  return (
+    <>
+      {progress && at && (
+        <>
+          {at.percentage !== undefined && (
+            <Progress value={at.percentage} size="lg" aria-label="Progress of the migration" />
+          )}
+          <Facts>
+            <Fact label="Target">{at.says}</Fact>
+            <Fact label="Failed paths">{countText(progress.failedPaths)}</Fact>
+            {progress.etaEstimate !== undefined && (
+              <Fact label="Time left">{progress.etaEstimate.asText}</Fact>
+            )}
+            {progress.changeDetection !== undefined && (
+              <Fact label="Change detection">
+                {wordsOf(progress.changeDetection)}
+                {progress.changeDetectionReason !== undefined && `: ${progress.changeDetectionReason}`}
+              </Fact>
+            )}
+            {progress.changeLagSeconds !== undefined && (
+              <Fact label="Lag">{durationText(progress.changeLagSeconds)}</Fact>
+            )}
+          </Facts>
+          <Section title="Totals">
+            <Text size="sm">
+              {migration.recurringMigration
+                ? 'Of the current or last scan.'
+                : 'Since the first start. Files that are found or copied again are counted again.'}
+            </Text>
+            <Facts>
+              <Fact label="Found">{filesText(progress.filesScanned, progress.totalBytes)}</Fact>
+              <Fact label="Copied">{filesText(progress.filesMigrated, progress.totalMigratedBytes)}</Fact>
+              <Fact label="Already at the target">{countOf(progress.filesSkipped, 'file')}</Fact>
+            </Facts>
+          </Section>
+          <History migrationId={migrationId} bytesNow={progress.totalMigratedBytes} />
+        </>
+      )}
+      <Facts>
+        <Fact label="Created">
+          <Time at={migration.migrationCreatedTime} />
+        </Fact>
+        <Fact label="First started">
+          <Time at={migration.migrationStartTime} />
+        </Fact>
+        <Fact label="Completed">
+          <Time at={migration.migrationCompleteTime} />
+        </Fact>
+        <Fact label="Next scan">
+          <Time at={migration.nextRecurrenceTime} />
+        </Fact>
+        <Fact label="Priority">{wordsOf(migration.migrationPriority)}</Fact>
+        <Fact label="Action policy">{migration.targetActionPolicy}</Fact>
+        <Fact label="Moved by">{wordsOf(migration.movedBy ?? 'default')}</Fact>
+        <Fact label="Mode">{modeOf(migration)}</Fact>
+      </Facts>
+      <StateTimeline migrationId={migrationId} />
+      <Recurrences migration={migration} />
+      <UnderWay migrationId={migrationId} />
+    </>
+  )
+}
+
+const filesText = (files: number, bytes: number) => `${countOf(files, 'file')}, ${sizeText(bytes)}`
+
+const modeOf = ({ scanOnlyMigration, recurringMigration }: Migration): string =>
+  recurringMigration ? 'recurring' : scanOnlyMigration ? 'one-time' : 'live'
+
+/** Bytes over time: what the platform has kept, and now. */
+function History({ migrationId, bytesNow }: { readonly migrationId: string; readonly bytesNow: number }) {
+  const { data } = useAnswer(stats.history, { migrationId }, { everyMs: 6 * everyMs })
+  if (data === undefined) return <ChartSpace />
+  const kept = data
+    .map(({ timeStamp, migrationStats }) => [timeStamp, migrationStats.successfulBytesMigrated] as const)
+    .toSorted(([one], [other]) => one - other)
+  return (
+    <Chart
+      label="Bytes copied over time"
+      series={[{ label: 'Copied', points: [...kept, [Date.now(), bytesNow]] }]}
+      format={sizeText}
+    />
+  )
+}
+
+type Iteration = NonNullable<Migration['recurringMigrationTracker']>['iterations'][number]
+
+const iterationColumns: readonly Column<Iteration>[] = [
+  { label: 'Scan', cell: ({ iteration }) => countText(iteration), by: ({ iteration }) => iteration },
+  {
+    label: 'Started',
+    cell: ({ startTime }) => <Time at={startTime} />,
+    by: ({ startTime }) => startTime,
+    width: 2,
+  },
+  {
+    label: 'Duration',
+    cell: ({ durationInSeconds }) =>
+      durationInSeconds === undefined ? '–' : durationText(durationInSeconds),
+  },
+  {
+    label: 'Files',
+    cell: ({ filesMigrated }) => countText(filesMigrated),
+    by: ({ filesMigrated }) => filesMigrated,
+  },
+  {
+    label: 'Bytes',
+    cell: ({ bytesMigrated }) => sizeText(bytesMigrated),
+    by: ({ bytesMigrated }) => bytesMigrated,
+  },
+  { label: 'Failures', cell: ({ failedPathCount }) => countText(failedPathCount) },
+]
+
+function Recurrences({ migration: { recurringMigrationTracker } }: { readonly migration: Migration }) {
+  if (recurringMigrationTracker === undefined || recurringMigrationTracker.iterations.length === 0)
+    return null
+  return (
+    <Section title="Scans">
+      <Table
+        label="Scans"
+        rows={recurringMigrationTracker.iterations}
+        columns={iterationColumns}
+        idOf={({ iteration }) => `${iteration}`}
+      />
+    </Section>
+  )
+}
+
+/** What has waited longest, and what is to be scanned again. */
+function UnderWay({ migrationId }: { readonly migrationId: string }) {
+  const oldest = useAnswer(migrations['oldest-work'], { migrationId }, { everyMs })
+  const regions = useAnswer(migrations['pending-regions'], { migrationId }, { everyMs })
+  const waits = oldest.data?.path !== undefined
+  if (!waits && (regions.data ?? []).length === 0) return null
+  return (
+    <Section title="Pending work">
+      <Facts>
+        {waits && (
+          <Fact label="Oldest pending item">
+            <Named>{oldest.data!.path!}</Named> since <Time at={oldest.data!.queuedDate} />
+          </Fact>
+        )}
+        {regions.data?.map(({ pendingRegionId, path, dateCreated }) => (
+          <Fact key={pendingRegionId} label="Pending rescan">
+            <Named>{path}</Named> since <Time at={dateCreated} />
+          </Fact>
+        ))}
+      </Facts>
+    </Section>
+  )
+}

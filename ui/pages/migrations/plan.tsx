@@ -1,0 +1,93 @@
+import { Alert, Button, Loader, Text } from '@mantine/core'
+import { useEffect, useState } from 'react'
+import type { Output } from '../../../subjects/kit/contract.ts'
+import { migrations } from '../../../subjects/migrations/migrations.ts'
+import { useSession } from '../../data/session-context.ts'
+import { Failure } from '../../kit/failure.tsx'
+import { Fact, Facts } from '../../kit/facts.tsx'
+import { sizeText } from '../../../subjects/kit/binary-size.ts'
+import { countOf, countText } from '../../kit/format.ts'
+import { Named } from '../../kit/named.tsx'
+import { Status } from '../../kit/status.tsx'
+import { type Column, Table } from '../../kit/table.tsx'
+
+type PlanView = Output<typeof migrations.plan>
+type Sample = PlanView['samples'][number]
+
+const columns: readonly Column<Sample>[] = [
+  { label: 'Action', cell: ({ action }) => <Status of={action} />, by: ({ action }) => action },
+  { label: 'Path', cell: ({ path }) => <Named>{path}</Named>, by: ({ path }) => path, width: 3 },
+  { label: 'Reason', cell: ({ reason = '' }) => <Named>{reason}</Named>, width: 2 },
+]
+
+const filesOf = (count: number, bytes: number) => `${countOf(count, 'file')}, ${sizeText(bytes)}`
+
+/** What a migration would do as things are. */
+export function Plan({ migrationId }: { readonly migrationId: string }) {
+  const session = useSession()
+  const [plan, setPlan] = useState<PlanView>()
+  const [error, setError] = useState<unknown>()
+  const [round, setRound] = useState(0)
+  useEffect(() => {
+    const leaving = new AbortController()
+    const ask = async (planId?: string): Promise<void> => {
+      try {
+        const now = await session.call(migrations.plan, {
+          migrationId,
+          ...(planId !== undefined && { planId }),
+        })
+        if (leaving.signal.aborted) return
+        setPlan(now)
+        if (now.status === 'IN_PROGRESS') await ask(now.planId)
+      } catch (reason) {
+        if (!leaving.signal.aborted) setError(reason)
+      }
+    }
+    void ask()
+    return () => leaving.abort()
+  }, [session, migrationId, round])
+  if (error !== undefined) return <Failure title="The plan could not be created" error={error} />
+  if (plan === undefined)
+    return (
+      <Text role="status">
+        <Loader size="xs" /> Comparing source and target…
+      </Text>
+    )
+  return (
+    <>
+      <Text role="status">
+        {plan.status === 'IN_PROGRESS'
+          ? 'Comparing source and target; the figures are not final.'
+          : 'This is a preview. Nothing has been changed.'}
+        {plan.message !== undefined && ` ${plan.message}`}
+      </Text>
+      <Facts>
+        <Fact label="To copy">{filesOf(plan.filesToCopy, plan.bytesToCopy)}</Fact>
+        <Fact label="To replace">{filesOf(plan.filesToReplace, plan.bytesToReplace)}</Fact>
+        <Fact label="To compare by content">{filesOf(plan.filesToCompare, plan.bytesToCompare)}</Fact>
+        <Fact label="Already at the target">{filesOf(plan.filesToSkip, plan.bytesToSkip)}</Fact>
+        <Fact label="Folders to create">{countText(plan.foldersToMake)}</Fact>
+        <Fact label="Excluded">{filesOf(plan.filesExcluded, plan.bytesExcluded)}</Fact>
+        <Fact label="To delete at the target">{filesOf(plan.filesToDelete, plan.bytesToDelete)}</Fact>
+        <Fact label="Cannot be copied">{countText(plan.pathsRefused + plan.unreadablePaths)}</Fact>
+      </Facts>
+      {plan.deletionsNeedApproval && (
+        <Alert color="yellow" title="Deletions require approval">
+          There are more deletions than this migration makes without approval. It stops before deleting until
+          you approve.
+        </Alert>
+      )}
+      {plan.samples.length > 0 && (
+        <Table
+          label="Sample paths of the plan"
+          rows={plan.samples}
+          columns={columns}
+          idOf={({ action, path }) => `${action} ${path}`}
+        />
+      )}
+      <Button variant="default" size="xs" mt="sm" onClick={() => setRound(round + 1)}>
+        Plan again
+      </Button>
+    </>
+  )
+}

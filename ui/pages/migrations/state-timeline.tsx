@@ -1,0 +1,69 @@
+import { migrations } from '../../../subjects/migrations/migrations.ts'
+import type { MigrationState } from '../../../subjects/migrations/model/model.ts'
+import { useAnswer } from '../../data/calls.ts'
+import { durationText, wordsOf } from '../../kit/format.ts'
+import { Time } from '../../kit/named.tsx'
+import { Section } from '../../kit/page.tsx'
+import { colourOf, Status } from '../../kit/status.tsx'
+import { type Column, Table } from '../../kit/table.tsx'
+
+interface Span {
+  readonly state: MigrationState
+  readonly since: string
+  readonly seconds: number
+  readonly isNow: boolean
+}
+
+const columns: readonly Column<Span>[] = [
+  { label: 'State', cell: ({ state }) => <Status of={state} />, by: ({ state }) => state },
+  { label: 'Since', cell: ({ since }) => <Time at={since} />, by: ({ since }) => since },
+  {
+    label: 'Duration',
+    cell: ({ seconds, isNow }) => `${durationText(seconds)}${isNow ? ' so far' : ''}`,
+    by: ({ seconds }) => seconds,
+  },
+]
+
+/** The states that a migration was in, one after the other; the bar shows how long each was beside the others. */
+export function StateTimeline({ migrationId }: { readonly migrationId: string }) {
+  const { data = [] } = useAnswer(migrations.states, { migrationId })
+  if (data.length === 0) return null
+  const now = Date.now()
+  const spans = data.map(({ state, since }, index) => {
+    const next = data[index + 1]
+    const endMs = next === undefined ? now : Date.parse(next.since)
+    return {
+      state,
+      since,
+      seconds: Math.max(0, endMs - Date.parse(since)) / 1_000,
+      isNow: next === undefined,
+    }
+  })
+  return (
+    <Section title="States over time">
+      <ol className="timeline" aria-label="States over time, oldest first">
+        {spans.map(({ state, since, seconds, isNow }) => (
+          <li
+            key={`${since} ${state}`}
+            style={{
+              flexGrow: seconds,
+              background: `var(--mantine-color-${colourOf(state)}-light)`,
+              borderColor: `var(--mantine-color-${colourOf(state)}-filled)`,
+            }}
+          >
+            {`${wordsOf(state)}, ${durationText(seconds)}${isNow ? ' so far' : ''}`}
+          </li>
+        ))}
+      </ol>
+      <details>
+        <summary>All changes of state</summary>
+        <Table
+          label="Changes of state"
+          rows={spans.toReversed()}
+          columns={columns}
+          idOf={({ state, since }) => `${since} ${state}`}
+        />
+      </details>
+    </Section>
+  )
+}

@@ -1,0 +1,38 @@
+import type { Output } from '../../../subjects/kit/contract.ts'
+import type { migrations } from '../../../subjects/migrations/migrations.ts'
+import { countOf } from '../../kit/format.ts'
+
+type Info = Output<typeof migrations.progress>
+
+interface TargetState {
+  /** undefined where there is nothing to be done that could be measured. */
+  readonly percentage?: number
+  readonly says: string
+}
+
+/**
+ * How far the target is at present. The percentage of the progress is of all that was found since the last beginning from
+ * the root, so it means the target only until that scan is complete: what is found or copied again counts again.
+ * @param isScanned whether that scan was complete already
+ * @param scans of a recurring migration, the one that runs included
+ */
+export function targetState({
+  state,
+  progress: { failedPaths, migratedPercentage: percentage, filesScanned },
+  isScanned,
+  scans,
+}: Pick<Info, 'state'> & {
+  readonly progress: Pick<Info['progress'], 'failedPaths' | 'migratedPercentage' | 'filesScanned'>
+  readonly isScanned: boolean
+  readonly scans: number
+}): TargetState {
+  const missing = failedPaths === 0 ? '' : `, except ${countOf(failedPaths, 'failed path')}`
+  if (state === 'LIVE') return { percentage: 100, says: `Complete${missing}; follows its source` }
+  if (state === 'COMPLETED' || state === 'WAITING_FOR_NEXT_RECURRENCE')
+    return { percentage: 100, says: `Complete${missing}` }
+  if (isScanned && state === 'RUNNING') return { says: 'First scan complete; a rescan or retry is running' }
+  if (isScanned) return { says: `First scan complete${missing}; later changes may be missing` }
+  if (filesScanned === 0 && state !== 'RUNNING') return { says: 'Nothing was copied yet' }
+  const which = scans > 1 ? `Scan ${scans}: ` : ''
+  return { percentage, says: `${which}${percentage} % of what was found so far` }
+}

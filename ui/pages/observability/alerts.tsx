@@ -1,0 +1,200 @@
+import { Group } from '@mantine/core'
+import { useState } from 'react'
+import type { Output } from '../../../subjects/kit/contract.ts'
+import { alerts } from '../../../subjects/observability/alerts.ts'
+import { useAll } from '../../data/calls.ts'
+import { useAnswer } from '../../data/calls.ts'
+import { useEvents } from '../../data/events.ts'
+import { reportOutcome } from '../../data/outcomes.ts'
+import { Action } from '../../kit/action.tsx'
+import { Empty } from '../../kit/empty.tsx'
+import { FormDialog } from '../../kit/form-dialog.tsx'
+import { durationText } from '../../kit/format.ts'
+import { Named, Time } from '../../kit/named.tsx'
+import { Page } from '../../kit/page.tsx'
+import { Status } from '../../kit/status.tsx'
+import { type Column, Table } from '../../kit/table.tsx'
+import { Tabs } from '../../kit/tabs.tsx'
+import { TokenOnce } from '../../kit/token-once.tsx'
+
+/** What needs somebody, by which rules, and where it is sent. */
+export default function AlertsPage() {
+  useEvents(alerts.list.resource)
+  return (
+    <Page title="Alerts" contract={alerts.list}>
+      <Tabs label="Alerts" parts={{ Alerts: <Alerts />, Rules: <Rules />, Webhooks: <Webhooks /> }} />
+    </Page>
+  )
+}
+
+type Alert = Output<(typeof alerts)['get']>
+
+const alertColumns: readonly Column<Alert>[] = [
+  { label: 'State', cell: ({ state }) => <Status of={state} />, by: ({ state }) => state },
+  { label: 'Severity', cell: ({ severity }) => <Status of={severity} />, by: ({ severity }) => severity },
+  { label: 'Object', cell: ({ object }) => <Named>{object}</Named>, by: ({ object }) => object },
+  { label: 'Summary', cell: ({ summary }) => <Named>{summary}</Named>, width: 3 },
+  { label: 'Fired', cell: ({ fired }) => <Time at={fired} />, by: ({ fired }) => fired, width: 1.4 },
+  { label: 'Resolved', cell: ({ resolved }) => <Time at={resolved} />, width: 1.4 },
+]
+
+function Alerts() {
+  const { data } = useAnswer(alerts.list, {})
+  if (data?.length === 0) return <Empty>No alert has fired.</Empty>
+  return (
+    <Table
+      label="Alerts"
+      rows={data ?? []}
+      columns={alertColumns}
+      idOf={({ id }) => id}
+      searchedIn={({ object, summary }) => [object, summary]}
+    />
+  )
+}
+
+type Rule = Output<(typeof alerts)['rules']>[number]
+
+const ruleColumns: readonly Column<Rule>[] = [
+  { label: 'Name', cell: ({ name }) => <Named>{name}</Named>, by: ({ name }) => name, width: 1.4 },
+  {
+    label: 'Kind',
+    cell: ({ kind, object = '' }) => <Named>{`${kind} ${object}`}</Named>,
+    by: ({ kind }) => kind,
+    width: 1.4,
+  },
+  { label: 'Description', cell: ({ description }) => <Named>{description}</Named>, width: 2 },
+  { label: 'Threshold', cell: ({ threshold }) => threshold ?? '–' },
+  { label: 'For', cell: ({ forSeconds }) => durationText(forSeconds) },
+  { label: 'Severity', cell: ({ severity }) => <Status of={severity} /> },
+  { label: 'Enabled', cell: ({ enabled }) => (enabled ? 'yes' : 'no') },
+  {
+    label: 'Actions',
+    cell: ({ builtIn, kind, name, ...rule }) => (
+      <Group gap={4}>
+        <FormDialog
+          button="Change"
+          of={name}
+          title={`Change ${name}`}
+          contract={alerts['put-rule']}
+          verb="Save"
+          given={{ name }}
+          initial={builtIn ? rule : { ...rule, kind }}
+          isSmall
+        />
+        <Action
+          contract={alerts['delete-rule']}
+          input={{ name }}
+          of={name}
+          isSmall
+          confirm={{
+            name,
+            warning: builtIn
+              ? 'The built-in rule is reset to its defaults, and its alerts are resolved.'
+              : 'The alerts of this rule are resolved.',
+          }}
+        >
+          {builtIn ? 'Reset' : 'Delete'}
+        </Action>
+      </Group>
+    ),
+    width: 2,
+  },
+]
+
+function Rules() {
+  const { data = [] } = useAll(alerts.rules, ({ name }) => name)
+  return (
+    <>
+      <Group mb="sm">
+        <FormDialog button="Create a rule" contract={alerts['put-rule']} verb="Create" />
+      </Group>
+      <Table label="Alert rules" rows={data} columns={ruleColumns} idOf={({ name }) => name} />
+    </>
+  )
+}
+
+type Webhook = Output<(typeof alerts)['webhooks']>[number]
+
+const webhookColumns: readonly Column<Webhook>[] = [
+  { label: 'Name', cell: ({ name }) => <Named>{name}</Named>, by: ({ name }) => name },
+  { label: 'URL', cell: ({ url }) => <Named>{url}</Named>, width: 2 },
+  { label: 'Enabled', cell: ({ enabled }) => (enabled ? 'yes' : 'no') },
+  { label: 'Pending', cell: ({ waiting }) => waiting },
+  { label: 'Last success', cell: ({ lastSuccess }) => <Time at={lastSuccess?.time} />, width: 1.4 },
+  {
+    label: 'Last failure',
+    cell: ({ lastFailure }) => (
+      <>
+        <Time at={lastFailure?.time} /> <Named>{lastFailure?.problem ?? ''}</Named>
+      </>
+    ),
+    width: 1.6,
+  },
+  {
+    label: 'Actions',
+    cell: ({ name, url, enabled, rules }) => (
+      <Group gap={4}>
+        <Action
+          contract={alerts['test-webhook']}
+          input={{ name }}
+          of={name}
+          isSmall
+          onDone={({ delivered, problem, elapsedMs }) =>
+            reportOutcome(
+              delivered ? `Delivered to ${name} in ${elapsedMs} ms` : `Not delivered to ${name}`,
+              delivered ? undefined : new Error(problem),
+            )
+          }
+        >
+          Test
+        </Action>
+        <FormDialog
+          button="Change"
+          of={name}
+          title={`Change ${name}`}
+          contract={alerts['put-webhook']}
+          verb="Save"
+          given={{ name }}
+          initial={{ url, enabled, ...(rules && { rules }) }}
+          secrets={['secret']}
+          isSmall
+        />
+        <Action
+          contract={alerts['delete-webhook']}
+          input={{ name }}
+          of={name}
+          isSmall
+          confirm={{ name, warning: 'Pending messages are deleted.' }}
+        >
+          Delete
+        </Action>
+      </Group>
+    ),
+    width: 2.4,
+  },
+]
+
+function Webhooks() {
+  const { data } = useAnswer(alerts.webhooks, {})
+  const [secret, setSecret] = useState<string>()
+  return (
+    <>
+      <Group mb="sm">
+        <FormDialog
+          button="Add a webhook"
+          contract={alerts['put-webhook']}
+          verb="Add"
+          secrets={['secret']}
+          onDone={(added) => setSecret(added.secret)}
+        />
+      </Group>
+      {data?.length === 0 && (
+        <Empty>There are no webhooks yet. A webhook receives each alert as a signed request.</Empty>
+      )}
+      {data !== undefined && data.length > 0 && (
+        <Table label="Webhooks" rows={data} columns={webhookColumns} idOf={({ name }) => name} />
+      )}
+      <TokenOnce title="Signing secret" token={secret} onClose={() => setSecret(undefined)} />
+    </>
+  )
+}

@@ -1,0 +1,30 @@
+import type { Output } from '../../../subjects/kit/contract.ts'
+import type { notifications as contracts } from '../../../subjects/observability/notifications.ts'
+import { Empty } from '../../kit/empty.tsx'
+import { wordsOf } from '../../kit/format.ts'
+import { Named, Time } from '../../kit/named.tsx'
+import { Status } from '../../kit/status.tsx'
+import { type Column, Table } from '../../kit/table.tsx'
+
+type Notification = Output<typeof contracts.get>
+
+const columns: readonly Column<Notification>[] = [
+  { label: 'Time', cell: ({ updated }) => <Time at={updated} />, by: ({ updated }) => updated, width: 1.3 },
+  { label: 'Level', cell: ({ level }) => <Status of={level} />, by: ({ level }) => level, width: 0.7 },
+  { label: 'Type', cell: ({ type }) => wordsOf(type), by: ({ type }) => type },
+  { label: 'Object', cell: ({ object }) => <Named>{object}</Named>, by: ({ object }) => object },
+  { label: 'Message', cell: ({ message }) => <Named>{message}</Named>, width: 3 },
+]
+
+export const NotificationTable = ({ notifications }: { readonly notifications: readonly Notification[] }) =>
+  notifications.length === 0 ? (
+    <Empty>There are no notifications.</Empty>
+  ) : (
+    <Table
+      label="Notifications"
+      rows={notifications}
+      columns={columns}
+      idOf={({ id }) => id}
+      searchedIn={({ object, message }) => [object, message]}
+    />
+  )

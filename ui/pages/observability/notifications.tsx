@@ -1,0 +1,26 @@
+import { useState } from 'react'
+import type { Input } from '../../../subjects/kit/contract.ts'
+import { notifications } from '../../../subjects/observability/notifications.ts'
+import { useAnswer } from '../../data/calls.ts'
+import { Filters } from '../../kit/filters.tsx'
+import { Page } from '../../kit/page.tsx'
+import { NotificationTable } from './notification-table.tsx'
+
+const everyMs = 10_000
+
+/** What happened, the newest first. */
+export default function NotificationsPage() {
+  const [filter, setFilter] = useState<Partial<Input<(typeof notifications)['list']>>>({})
+  const { data, error } = useAnswer(notifications.list, filter, { everyMs })
+  return (
+    <Page title="Notifications" error={error} contract={notifications.list} input={filter}>
+      <Filters
+        contract={notifications.list}
+        fields={['type', 'level', 'object', 'since', 'resolved']}
+        values={filter}
+        onChange={setFilter}
+      />
+      {data && <NotificationTable notifications={data} />}
+    </Page>
+  )
+}

@@ -1,0 +1,120 @@
+import { Modal, Select, Button } from '@mantine/core'
+import { useState } from 'react'
+import { exclusions } from '../../../subjects/rules/exclusions.ts'
+import { inclusions } from '../../../subjects/rules/inclusions.ts'
+import type { RuleView } from '../../../subjects/migrations/model/rules.ts'
+import { mayCall, useAll } from '../../data/calls.ts'
+import { useSession } from '../../data/session-context.ts'
+import { Action } from '../../kit/action.tsx'
+import { ContractForm } from '../../kit/contract-form.tsx'
+import { Empty } from '../../kit/empty.tsx'
+import { Named } from '../../kit/named.tsx'
+import { Page } from '../../kit/page.tsx'
+import { ruleText } from '../../kit/rule-text.ts'
+import { type Column, Table } from '../../kit/table.tsx'
+import { Tabs } from '../../kit/tabs.tsx'
+
+/** What migrations leave out, and what they are about. */
+export default function RulesPage() {
+  return (
+    <Page title="Rules" contract={exclusions.list}>
+      <Tabs
+        label="Kinds of rules"
+        parts={{
+          Exclusions: <Rules contracts={exclusions} what="exclusion" />,
+          Inclusions: <Rules contracts={inclusions} what="inclusion" />,
+        }}
+      />
+    </Page>
+  )
+}
+
+type Contracts = typeof exclusions | typeof inclusions
+
+const ways = ['create-regex', 'create-file-size', 'create-date', 'create-age', 'create-paths'] as const
+
+const originOf = (rule: RuleView) =>
+  rule.fsRestriction
+    ? 'target restriction'
+    : rule.sourceFsExclusion
+      ? 'source kind'
+      : rule.globalExclusion
+        ? 'all migrations'
+        : 'user-defined'
+
+function Rules({ contracts, what }: { readonly contracts: Contracts; readonly what: string }) {
+  const { data } = useAll(contracts.list, ({ id }) => id)
+  const columns: readonly Column<RuleView>[] = [
+    { label: 'Name', cell: ({ id }) => <Named>{id}</Named>, by: ({ id }) => id },
+    { label: 'Matches', cell: (rule) => <Named>{ruleText(rule)}</Named>, width: 2 },
+    { label: 'Origin', cell: originOf, by: originOf },
+    { label: 'Description', cell: ({ description }) => <Named>{description}</Named>, width: 2 },
+    {
+      label: 'Actions',
+      cell: (rule) =>
+        originOf(rule) === 'user-defined' && (
+          <Action
+            contract={contracts.delete}
+            input={{ id: rule.id }}
+            of={rule.id}
+            isSmall
+            confirm={{ name: rule.id, warning: 'A rule that a migration uses cannot be deleted.' }}
+          >
+            Delete
+          </Action>
+        ),
+    },
+  ]
+  return (
+    <>
+      <CreateRule contracts={contracts} what={what} />
+      {data?.length === 0 && <Empty>{`There are no ${what}s yet.`}</Empty>}
+      {data !== undefined && data.length > 0 && (
+        <Table
+          label={`${what}s`}
+          rows={data}
+          columns={columns}
+          idOf={({ id }) => id}
+          searchedIn={({ id, description }) => [id, description]}
+        />
+      )}
+    </>
+  )
+}
+
+function CreateRule({ contracts, what }: { readonly contracts: Contracts; readonly what: string }) {
+  const session = useSession()
+  const [way, setWay] = useState<(typeof ways)[number]>()
+  const offered = ways.filter((one) => mayCall(session, contracts[one]))
+  if (offered.length === 0) return null
+  return (
+    <>
+      <Button mb="md" onClick={() => setWay(offered[0])}>
+        {`Create an ${what}`}
+      </Button>
+      <Modal
+        opened={way !== undefined}
+        onClose={() => setWay(undefined)}
+        title={`Create an ${what}`}
+        size="lg"
+      >
+        <Select
+          label="Type"
+          data={offered.map((value) => ({ value, label: contracts[value].summary }))}
+          value={way ?? null}
+          allowDeselect={false}
+          onChange={(value) => setWay(value ?? undefined)}
+        />
+        {way && (
+          <ContractForm
+            key={way}
+            contract={contracts[way]}
+            verb="Create"
+            onCancel={() => setWay(undefined)}
+            onDone={() => setWay(undefined)}
+          />
+        )}
+      </Modal>
+    </>
+  )
+}

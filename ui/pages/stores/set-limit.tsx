@@ -1,0 +1,114 @@
+import { Checkbox, Fieldset, NumberInput, SimpleGrid, TextInput } from '@mantine/core'
+import { useState } from 'react'
+import type { Input } from '../../../subjects/kit/contract.ts'
+import { fieldsOf, pick } from '../../../subjects/kit/json-schema.ts'
+import {
+  bandwidth,
+  type BandwidthPolicy,
+  type BandwidthSchedule,
+} from '../../../subjects/migrations/bandwidth.ts'
+import { mayCall, useCommand } from '../../data/calls.ts'
+import { useSession } from '../../data/session-context.ts'
+import { AsCommand } from '../../kit/as-command.tsx'
+import { DialogButton, type DialogButtonProps } from '../../kit/dialog-button.tsx'
+import { Failure } from '../../kit/failure.tsx'
+import { FormButtons } from '../../kit/form-buttons.tsx'
+import { SchemaFields, type Values } from '../../kit/schema-fields.tsx'
+import { useProblems } from '../../kit/use-problems.ts'
+import { type Painted, scheduleOf, paintedOf, TimeTable } from './time-table.tsx'
+
+type Place = Partial<Pick<Input<(typeof bandwidth)['set']>, 'scope' | 'name'>>
+
+/** Sets a limit, with a week that is painted where another one holds. */
+export function SetLimit({
+  place,
+  policy,
+  ...shown
+}: Omit<DialogButtonProps, 'title'> & {
+  readonly place: Place
+  readonly policy?: Pick<BandwidthPolicy, 'limitBytesPerSecond' | 'limitRequestsPerSecond' | 'schedule'>
+}) {
+  const session = useSession()
+  if (!mayCall(session, bandwidth.set)) return null
+  return (
+    <DialogButton {...shown} title="Set a bandwidth limit" size="xl">
+      {(close) => <Form place={place} policy={policy} onDone={close} />}
+    </DialogButton>
+  )
+}
+
+const zone = () => Intl.DateTimeFormat().resolvedOptions().timeZone
+
+function Form({
+  place,
+  policy,
+  onDone,
+}: {
+  readonly place: Place
+  readonly policy:
+    Pick<BandwidthPolicy, 'limitBytesPerSecond' | 'limitRequestsPerSecond' | 'schedule'> | undefined
+  readonly onDone: () => void
+}) {
+  const set = useCommand(bandwidth.set, { isShown: true })
+  const [values, setValues] = useState<Values>({
+    ...(policy && { limit: policy.limitBytesPerSecond, unit: 'B', requests: policy.limitRequestsPerSecond }),
+    ...(place.scope === undefined && { scope: 'global', unit: 'MiB' }),
+  })
+  const [timeZone, setTimeZone] = useState(policy?.schedule?.timeZone ?? zone())
+  const [painted, setPainted] = useState<Painted>(paintedOf(policy?.schedule))
+  const [isScheduled, setScheduled] = useState(policy?.schedule !== undefined)
+  const schedule: BandwidthSchedule | undefined = isScheduled ? scheduleOf(painted, timeZone) : undefined
+  const input = { ...values, ...place, ...(schedule && { schedule }) } as Input<(typeof bandwidth)['set']>
+  const { problems, shown, edit } = useProblems(set.error)
+  const names = Object.keys(fieldsOf(bandwidth.set.input)).filter(
+    (name) => name !== 'schedule' && !Object.hasOwn(place, name),
+  )
+  return (
+    <form
+      onSubmit={(event) => {
+        event.preventDefault()
+        set.mutate(input, { onSuccess: onDone })
+      }}
+    >
+      <SchemaFields
+        schema={pick(
+          bandwidth.set.input,
+          names.filter((name) => place.scope === undefined || name !== 'name'),
+        )}
+        values={values}
+        onChange={(next) => {
+          edit(values, next)
+          setValues(next)
+        }}
+        problems={problems}
+      />
+      <Checkbox
+        mt="md"
+        label="Use a different limit at certain times of the week"
+        checked={isScheduled}
+        onChange={(event) => setScheduled(event.currentTarget.checked)}
+      />
+      {isScheduled && (
+        <Fieldset legend="Schedule" mt="sm">
+          <SimpleGrid cols={{ base: 1, sm: 2 }}>
+            <NumberInput
+              label="Limit in the selected hours (MiB/s)"
+              min={1}
+              value={painted.mibPerSecond}
+              onChange={(value) => setPainted({ ...painted, mibPerSecond: Number(value) || 1 })}
+            />
+            <TextInput
+              label="Time zone"
+              value={timeZone}
+              onChange={(event) => setTimeZone(event.currentTarget.value)}
+            />
+          </SimpleGrid>
+          <TimeTable hours={painted.hours} onChange={(hours) => setPainted({ ...painted, hours })} />
+        </Fieldset>
+      )}
+      {shown !== null && <Failure title="The limit was not set" error={shown} />}
+      <AsCommand contract={bandwidth.set} input={input} />
+      <FormButtons verb="Set" onCancel={onDone} isPending={set.isPending} />
+    </form>
+  )
+}

@@ -1,0 +1,127 @@
+import { useNavigate, useParams } from '@tanstack/react-router'
+import { Link } from '@tanstack/react-router'
+import { useState } from 'react'
+import { filesystems, kinds, type Filesystem } from '../../../subjects/filesystems/filesystems.ts'
+import { filesystemKinds } from '../../../subjects/filesystems/kinds.ts'
+import type { Output } from '../../../subjects/kit/contract.ts'
+import { migrations } from '../../../subjects/migrations/migrations.ts'
+import { useAll, useAnswer } from '../../data/calls.ts'
+import { Action } from '../../kit/action.tsx'
+import { Checks } from '../../kit/checks.tsx'
+import { Fact, Facts } from '../../kit/facts.tsx'
+import { FolderBrowser, type Store } from '../../kit/folder-browser.tsx'
+import { FormDialog } from '../../kit/form-dialog.tsx'
+import { labelOf } from '../../kit/format.ts'
+import { Named } from '../../kit/named.tsx'
+import { Page, Section } from '../../kit/page.tsx'
+import { Status } from '../../kit/status.tsx'
+import { useParam } from '../../kit/use-param.ts'
+import { foreignFields } from './role.ts'
+
+/** One filesystem: whether it works, and what is in it. */
+export default function StorePage() {
+  const store = useParams({ strict: false }) as Store
+  const navigate = useNavigate()
+  const { data, error } = useAnswer(filesystems.get, store)
+  const health = useAnswer(filesystems.health, { fileSystemId: store.fileSystemId })
+  const [path, setPath] = useParam('path')
+  const [checked, setChecked] = useState<Output<(typeof filesystems)['check-stored']>>()
+  const { data: uses = [] } = useAll(migrations.list, ({ migrationId }) => migrationId, {
+    filter: { fileSystemId: store.fileSystemId },
+  })
+  return (
+    <Page
+      title={store.fileSystemId}
+      beside={health.data && <Status of={health.data.healthy ? 'healthy' : 'not healthy'} />}
+      error={error ?? health.error}
+      contract={filesystems.get}
+      input={{ ...store }}
+      actions={
+        data && (
+          <>
+            <Action
+              contract={filesystems['check-stored']}
+              input={{ fileSystemId: store.fileSystemId }}
+              onDone={setChecked}
+            >
+              Check
+            </Action>
+            <Change store={store} filesystem={data} />
+            <Action
+              contract={filesystems.delete}
+              input={store}
+              confirm={{
+                name: store.fileSystemId,
+                warning: 'The store and its credentials are deleted from Gantry. Its files stay.',
+              }}
+              onDone={() => void navigate({ to: '/stores' })}
+            >
+              Delete
+            </Action>
+          </>
+        )
+      }
+    >
+      {health.data?.cause !== undefined && <Named>{health.data.cause}</Named>}
+      {checked && <Checks of={checked} what="store" />}
+      {data && (
+        <Facts>
+          <Fact label="Role">{store.role}</Fact>
+          <Fact label="Kind">{data.fsType}</Fact>
+          <Fact label="Migrations">
+            {uses.length === 0
+              ? 'none'
+              : uses.map(({ migrationId }) => (
+                  <div key={migrationId}>
+                    <Link to="/migrations/$migrationId" params={{ migrationId }}>
+                      <Named>{migrationId}</Named>
+                    </Link>
+                  </div>
+                ))}
+          </Fact>
+          {Object.entries(data.properties).map(([name, value]) => (
+            <Fact key={name} label={propertyLabel(name)}>
+              <Named>{value}</Named>
+            </Fact>
+          ))}
+        </Facts>
+      )}
+      <Section title="Browse">
+        <FolderBrowser store={store} path={path || '/'} onOpen={setPath} />
+      </Section>
+    </Page>
+  )
+}
+
+/** Changes what the kind of the filesystem has; what is left empty stays. */
+function Change({ store, filesystem }: { readonly store: Store; readonly filesystem: Filesystem }) {
+  // Of the ways to one kind, that whose options it has.
+  const kind = kinds
+    .filter((one) => filesystemKinds[one].fsType === filesystem.fsType)
+    .toSorted((one, other) => known(other, filesystem) - known(one, filesystem))[0]
+  if (kind === undefined) return null
+  return (
+    <FormDialog
+      button="Change"
+      title={`Change ${store.fileSystemId}`}
+      contract={filesystems[`update-${kind}`]}
+      verb="Save"
+      given={store}
+      hidden={foreignFields}
+      usual={{
+        ...Object.fromEntries(
+          Object.entries(filesystem.properties).map(([name, value]) => [name, value === 'true']),
+        ),
+        scanOnly: filesystem.isScanOnly,
+        listenAndApplySourceChanges: filesystem.listenAndApplySourceChanges,
+      }}
+      secrets={filesystemKinds[kind].secrets}
+    />
+  )
+}
+
+/** Options have names of fields; those of Hadoop's configuration stay as people know them. */
+const propertyLabel = (name: string) => (name.includes('.') ? name : labelOf(name))
+
+const known = (kind: (typeof kinds)[number], { properties }: Filesystem): number =>
+  Object.keys(filesystemKinds[kind].options).filter((name) => Object.hasOwn(properties, name)).length

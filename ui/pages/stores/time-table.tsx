@@ -1,0 +1,121 @@
+import { type PointerEvent, useState } from 'react'
+import {
+  type BandwidthSchedule,
+  unlimited,
+  type Weekday,
+  weekdays,
+} from '../../../subjects/migrations/bandwidth.ts'
+
+const hoursOfDay = 24
+const bytesOfMib = 1_024 ** 2
+const usualMib = 10
+
+/** Hours of a week, as `MON 8`, and what holds in them. */
+export interface Painted {
+  readonly hours: ReadonlySet<string>
+  readonly mibPerSecond: number
+}
+
+const hourOf = (day: Weekday, hour: number) => `${day} ${hour}`
+const clock = (hour: number) => `${String(hour).padStart(2, '0')}:00`
+
+/** The hours that a schedule has, as far as it is one of whole hours with one limit. */
+export function paintedOf(schedule: BandwidthSchedule | undefined): Painted {
+  const hours = new Set<string>()
+  for (const { days = weekdays, from, to } of schedule?.windows ?? []) {
+    const [begin, end] = [Number.parseInt(from, 10), Number.parseInt(to, 10)]
+    for (const day of days) {
+      for (let hour = begin; hour < (end > begin ? end : hoursOfDay); hour++) hours.add(hourOf(day, hour))
+      const next = weekdays[(weekdays.indexOf(day) + 1) % weekdays.length]!
+      if (end <= begin) for (let hour = 0; hour < end; hour++) hours.add(hourOf(next, hour))
+    }
+  }
+  const limit = schedule?.windows[0]?.limitBytesPerSecond ?? unlimited
+  return { hours, mibPerSecond: limit === unlimited ? usualMib : Math.max(1, Math.round(limit / bytesOfMib)) }
+}
+
+/** Windows of the painted hours: days that are painted alike have theirs together. */
+export function scheduleOf({ hours, mibPerSecond }: Painted, timeZone: string): BandwidthSchedule {
+  const byTimes = new Map<string, Weekday[]>()
+  for (const day of weekdays) {
+    for (let from = 0; from < hoursOfDay; from++) {
+      if (!hours.has(hourOf(day, from)) || hours.has(hourOf(day, from - 1))) continue
+      let to = from
+      while (hours.has(hourOf(day, to))) to++
+      const times = `${clock(from)} ${clock(to)}`
+      byTimes.set(times, [...(byTimes.get(times) ?? []), day])
+    }
+  }
+  return {
+    timeZone,
+    windows: [...byTimes].map(([times, days]) => {
+      const [from, to] = times.split(' ') as [string, string]
+      return { days, from, to, limitBytesPerSecond: mibPerSecond * bytesOfMib }
+    }),
+  }
+}
+
+/** A week that one paints with the pointer, or with Space. */
+export function TimeTable({
+  hours,
+  onChange,
+}: {
+  readonly hours: ReadonlySet<string>
+  readonly onChange: (hours: ReadonlySet<string>) => void
+}) {
+  /** Whether what the pointer goes over is painted or cleared. */
+  const [brush, setBrush] = useState<boolean>()
+  const paint = (hour: string, isPainted: boolean) => {
+    const next = new Set(hours)
+    if (isPainted) next.add(hour)
+    else next.delete(hour)
+    onChange(next)
+  }
+  const begin = (event: PointerEvent<HTMLButtonElement>, hour: string) => {
+    event.currentTarget.releasePointerCapture(event.pointerId)
+    setBrush(!hours.has(hour))
+    paint(hour, !hours.has(hour))
+  }
+  return (
+    <div className="week" onPointerUp={() => setBrush(undefined)} onPointerLeave={() => setBrush(undefined)}>
+      <table aria-label="Hours of the week">
+        <thead>
+          <tr>
+            <td />
+            {Array.from({ length: hoursOfDay }, (_, hour) => (
+              <th key={hour} scope="col">
+                {hour}
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {weekdays.map((day) => (
+            <tr key={day}>
+              <th scope="row">{day}</th>
+              {Array.from({ length: hoursOfDay }, (_, hour) => {
+                const id = hourOf(day, hour)
+                return (
+                  <td key={hour}>
+                    <button
+                      type="button"
+                      aria-label={`${day} ${clock(hour)}`}
+                      aria-pressed={hours.has(id)}
+                      onPointerDown={(event) => begin(event, id)}
+                      onPointerEnter={() => brush !== undefined && paint(id, brush)}
+                      onKeyDown={(event) => {
+                        if (event.key !== ' ' && event.key !== 'Enter') return
+                        event.preventDefault()
+                        paint(id, !hours.has(id))
+                      }}
+                    />
+                  </td>
+                )
+              })}
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  )
+}
