@@ -118,6 +118,8 @@ export class Mover implements AsyncDisposable {
   ): Promise<ItemResult> {
     // Another worker had copied what was left of large files here.
     await this.forget(spec.id)
+    // What arrives late, and its removal, would move their times once more.
+    await this.#pool.runInEach({ kind: 'settle', spec }, signal)
     const job = { kind: 'folders', ...this.#itemJob(spec, item, false) } as const
     return this.#surviving(job, (isAlone) =>
       this.#pool.run(job, { signal, priority: 'files', publish: storing(publish), isAlone }),

@@ -20,6 +20,9 @@ import { shuffled } from './random.ts'
 export const faults = ['unsent', 'broken', 'cut-off', 'lost', 'late', 'twice', 'held', 'slow'] as const
 export type Fault = (typeof faults)[number]
 
+/** What became of a request; of one that is held, `arrived` as well. */
+export type Fate = Fault | 'refused' | 'passed' | 'arrived'
+
 export interface Refusal {
   readonly status: number
   readonly headers: OutgoingHttpHeaders
@@ -37,9 +40,11 @@ export interface BadNetwork extends AsyncDisposable {
   /** `host:port` */
   readonly endpoint: string
   /** How often there was each so far. */
-  readonly counts: ReadonlyMap<Fault | 'refused' | 'passed', number>
+  readonly counts: ReadonlyMap<Fate, number>
   /** @param share of all requests from now on, how many have a fault; none at first */
   worsen(share: number): void
+  /** The next request whose method and path match has this fault, at whatever server it is. */
+  meet(pattern: RegExp, fault: Fault): void
   /** From now on all requests are answered so; undefined: no longer. */
   refuse(how: Refusal | undefined): void
   /** No connection stays or is made. */
@@ -57,13 +62,20 @@ const heldMs = 2_500
 /** Of an answer that breaks off only its beginning comes. */
 const shownShare = 0.5
 
+/** What a network has in common with the servers behind it that clients are sent on to. */
+class Weather {
+  readonly counts = new Map<Fate, number>()
+  meeting: { readonly pattern: RegExp; readonly fault: Fault } | undefined
+}
+
 /** @param endpoint `host:port` of the server */
 export async function startBadNetwork(
   endpoint: string,
   options: BadNetworkOptions,
-  counts = new Map<Fault | 'refused' | 'passed', number>(),
+  weather = new Weather(),
 ): Promise<BadNetwork> {
   const { random, lateMs } = options
+  const { counts } = weather
   let share = 0
   /** All of them come, however few requests there are. */
   let deck: Fault[] = []
@@ -74,13 +86,19 @@ export async function startBadNetwork(
   /** Servers that clients are sent on to are behind it as well. */
   const relays = new Map<string, Promise<BadNetwork>>()
   const relayTo = async (other: string) => {
-    const relay = relays.get(other) ?? startBadNetwork(other, options, counts)
+    const relay = relays.get(other) ?? startBadNetwork(other, options, weather)
     relays.set(other, relay)
     const its = await relay
     its.worsen(share)
     return its.endpoint
   }
-  const count = (what: Fault | 'refused' | 'passed') => counts.set(what, (counts.get(what) ?? 0) + 1)
+  const count = (what: Fate) => counts.set(what, (counts.get(what) ?? 0) + 1)
+  const takeMeeting = (line: string) => {
+    const { meeting } = weather
+    if (meeting === undefined || !meeting.pattern.test(line)) return undefined
+    weather.meeting = undefined
+    return meeting.fault
+  }
   let refusal: Refusal | undefined
   let isCut = false
   let planned: { requestsLeft: number; act: () => void } | undefined
@@ -97,7 +115,8 @@ export async function startBadNetwork(
       response.writeHead(refusal.status, refusal.headers).end(refusal.body)
       return
     }
-    const fault = random() < share ? nextFault() : undefined
+    const met = takeMeeting(`${request.method} ${request.url}`)
+    const fault = met ?? (random() < share ? nextFault() : undefined)
     count(fault ?? 'passed')
     if (fault === 'unsent') {
       // Some of it was sent.
@@ -110,6 +129,7 @@ export async function startBadNetwork(
       await delay(heldMs)
       // It may be refused, or its place be gone: nobody is there to hear of it.
       if (!isCut) await ask(endpoint, request, body).catch(() => undefined)
+      count('arrived')
       return
     }
     if (fault === 'twice') await ask(endpoint, request, body)
@@ -159,6 +179,7 @@ export async function startBadNetwork(
     endpoint: `127.0.0.1:${listening.port}`,
     counts,
     worsen: (more) => (share = more),
+    meet: (pattern, fault) => (weather.meeting = { pattern, fault }),
     refuse: (how) => (refusal = how),
     cut: () => {
       isCut = true

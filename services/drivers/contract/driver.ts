@@ -306,6 +306,12 @@ export interface Driver {
    */
   hold?(folder: StorePath): FolderHold
 
+  /**
+   * Resolves when nothing that this object gave up can appear any more, or after a minute. Not there where that moves no time
+   * of a folder.
+   */
+  settled?(signal: AbortSignal): Promise<void>
+
   /** Releases connections. */
   close(): Promise<void>
 }

@@ -565,6 +565,10 @@ export class HdfsDriver implements Driver {
     return { own: { device: this.#place, path }, mounted: [] }
   }
 
+  settled(signal: AbortSignal): Promise<void> {
+    return this.#discards.settled(signal)
+  }
+
   async close(): Promise<void> {
     this.#discards.close()
     await this.#client.close()

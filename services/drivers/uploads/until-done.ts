@@ -6,6 +6,8 @@ const defaultWaitsMs = [
   ...Array.from({ length: 8 }, () => 15_000),
   ...Array.from({ length: 43 }, () => 60_000),
 ]
+/** What waits for this to be done goes on after so long: a store that is away longer stops it in other ways. */
+const maxSettleMs = 60_000
 /** An outage leaves no more than what was under way: what is beyond that is found by a sweep. */
 const maxWaiting = 1_000
 
@@ -15,7 +17,7 @@ const maxWaiting = 1_000
 export class UntilDone {
   readonly #waitsMs: readonly number[]
   readonly #end = new AbortController()
-  #waiting = 0
+  readonly #waiting = new Set<Promise<void>>()
 
   /** @param waitsMs before each further try */
   constructor(waitsMs: readonly number[] = defaultWaitsMs) {
@@ -28,11 +30,24 @@ export class UntilDone {
    */
   async do(work: () => Promise<unknown>, times = 1): Promise<void> {
     const missing = times - ((await succeeds(work)) ? 1 : 0)
-    if (missing > 0 && this.#waiting < maxWaiting) void this.#later(work, missing)
+    if (missing === 0 || this.#waiting.size >= maxWaiting) return
+    const later = this.#later(work, missing).finally(() => this.#waiting.delete(later))
+    this.#waiting.add(later)
+  }
+
+  /**
+   * Resolves when all of it is done, or after a minute, and when it is closed.
+   * @param signal ends the wait; never rejects
+   */
+  async settled(signal?: AbortSignal): Promise<void> {
+    const end = new AbortController()
+    const signals = [end.signal, ...(signal === undefined ? [] : [signal])]
+    const timeout = delay(maxSettleMs, undefined, { signal: AbortSignal.any(signals) }).catch(() => undefined)
+    await Promise.race([Promise.all(this.#waiting), timeout])
+    end.abort()
   }
 
   async #later(work: () => Promise<unknown>, times: number): Promise<void> {
-    this.#waiting++
     let missing = times
     try {
       for (const waitMs of this.#waitsMs) {
@@ -41,8 +56,6 @@ export class UntilDone {
       }
     } catch {
       // It was closed.
-    } finally {
-      this.#waiting--
     }
   }
 

@@ -38,6 +38,7 @@ export type Job =
   | { readonly kind: 'part'; readonly spec: MoveSpec; readonly copy: PartsOf; readonly index: number }
   | { readonly kind: 'written'; readonly spec: MoveSpec; readonly copy: PartsOf }
   | { readonly kind: 'commit'; readonly spec: MoveSpec; readonly copy: LargeCopy }
+  | { readonly kind: 'settle'; readonly spec: MoveSpec }
   | { readonly kind: 'abandon'; readonly spec: MoveSpec; readonly upload: Upload }
   | ({ readonly kind: 'compare'; readonly comparison: Comparison } & WalkJob)
   | ({ readonly kind: 'plan'; readonly by: PlanBy } & WalkJob)

@@ -140,6 +140,17 @@ export class ThreadPool implements AsyncDisposable {
     }
   }
 
+  /**
+   * Does a job in each thread that there is, whatever else it has. Rejects with the signal's reason; a thread that ends, or
+   * cannot do it, is left out.
+   */
+  async runInEach(job: Job, signal: AbortSignal): Promise<void> {
+    const done = Promise.allSettled(this.#all.map((thread) => thread.run(job, signal, undefined)))
+    this.#unfinished.add(done)
+    await done.finally(() => this.#unfinished.delete(done))
+    signal.throwIfAborted()
+  }
+
   /** How urgent jobs of a migration are from now on. */
   setUrgency(id: string, urgency: Urgency): void {
     if (urgency === usualUrgency) this.#urgencies.delete(id)

@@ -72,7 +72,7 @@ port.on('message', (message: ToThread) => {
 const send = (message: FromThread, transferred: ArrayBuffer[] = []) => port.postMessage(message, transferred)
 
 /** Jobs that do not look at the source. */
-const ofTargetAlone: ReadonlySet<Job['kind']> = new Set(['sweep', 'written', 'abandon'])
+const ofTargetAlone: ReadonlySet<Job['kind']> = new Set(['sweep', 'written', 'settle', 'abandon'])
 
 /** Never rejects: whatever happens is the job's answer. */
 async function start(id: number, job: Job, flag: Int32Array): Promise<void> {
@@ -175,6 +175,9 @@ async function work(job: Job, state: RunningJob, source: Driver, target: Driver)
       await walk(run, judge, job.folders, (findings) => tell({ type: 'findings', findings }))
       return { kind: 'done' }
     }
+    case 'settle':
+      await Promise.all([target.settled?.(stop.signal), abandoned.settled(stop.signal)])
+      return { kind: 'done' }
     case 'abandon':
       break
   }

@@ -41,3 +41,19 @@ test('nothing is tried after the end', async () => {
   await new UntilDone([]).do(last.work)
   expect([tries.length, last.tries.length]).toEqual([1, 1])
 })
+
+test('settled waits for what is tried in the background, and for nothing else', async () => {
+  const untilDone = new UntilDone([1, 1, 1, 1])
+  await untilDone.settled()
+  const { tries, work } = failing(3)
+  await untilDone.do(work)
+  await untilDone.settled()
+  expect(tries).toEqual([false, false, false, true])
+  const { signal } = new AbortController()
+  const away = new UntilDone([3_600_000])
+  await away.do(failing(10).work)
+  await away.settled(AbortSignal.abort())
+  const settled = away.settled(signal)
+  away.close()
+  await settled
+})
