@@ -491,8 +491,10 @@ export class Run {
       // What is gone and not told to be is told of later: it may have got another name.
       if (found === 'gone' && its.some(({ table, isGone }) => table === undefined && isGone))
         gone.push(...before)
-      if (found !== 'there') continue
-      const works = tablesIn(its)
+      if (found === 'failed') continue
+      const isFunctions = its.some(({ functions }) => functions)
+      // Of one that is gone without being told to be, it is told in its turn, and it may be made again by then.
+      const works = (found === 'gone' ? [] : tablesIn(its))
         .filter(({ name }) => scope.hasTable(database, name))
         .map(({ name, partitions }) => ({
           ...this.#tableWork(database, name),
@@ -501,8 +503,7 @@ export class Run {
             partitions !== undefined && { partitions }),
         }))
       await this.#bringTables(record, sides, database, works, seen)
-      const isFunctions = its.some(({ functions }) => functions)
-      if (isFunctions) await this.#bringFunctions(sides, database, seen)
+      if (isFunctions && found === 'there') await this.#bringFunctions(sides, database, seen)
       const names = new Set(its.flatMap(({ table = '', isGone }) => (isGone ? [table] : [])))
       const isTold = ({ kind, name = '' }: ObjectRecord) =>
         kind === 'function' ? isFunctions : kind !== 'database' && names.has(name)
