@@ -72,21 +72,33 @@ export class ObjectBook {
     await this.forget(record)
   }
 
-  /** Stores that a table is called something else by now, and is at the target by the name that it had before. */
+  /** Stores that a table is at the target by none of the names that it had before. */
+  async notRenamed(id: ObjectId): Promise<void> {
+    const record = this.get(id)
+    if (record?.renamedFrom === undefined) return
+    const { renamedFrom: _not, ...rest } = record
+    await this.#put(rest)
+  }
+
+  /**
+   * Stores that a table is called something else by now, and is at the target by the name that it had before. What had that
+   * name before it may be at the target still.
+   */
   async renamedAgain(id: ObjectId, renamedFrom: TableName, sinceMs: number): Promise<void> {
-    const { kind, database, name = '' } = id
+    const { database, name = '' } = id
+    const before = settledOf(this.get(id))
+    const kind = (before && this.get(id)?.kind) ?? id.kind
     const message = 'it was renamed again or dropped at the source, which has not reported it yet'
     await this.#put({
-      ...{
-        migration: this.#migration,
-        kind,
-        database,
-        name,
-        state: 'waiting',
-        message,
-        sinceMs,
-        renamedFrom,
-      },
+      migration: this.#migration,
+      kind,
+      database,
+      name,
+      ...before,
+      state: 'waiting',
+      message,
+      sinceMs,
+      renamedFrom,
       time: new Date().toISOString(),
     })
   }

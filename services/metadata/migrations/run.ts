@@ -298,12 +298,24 @@ export class Run {
       if (name === undefined || renamedFrom === undefined) continue
       const key = keyOf({ kind: 'table', database, name })
       const before = keyOf({ kind: 'table', ...renamedFrom })
-      const names = [renamedFrom, ...(this.#renames.get(before) ?? [])]
+      // What is in the book by that name is another table while this one is at the target by one of before.
+      const isAnothers = this.#nameBefore(before) !== undefined
+      const names = [...(isAnothers ? [] : [renamedFrom]), ...(this.#renames.get(before) ?? [])]
       this.#renames.set(
         key,
         names.filter((one) => keyOf({ kind: 'table', ...one }) !== key),
       )
       this.#renames.delete(before)
+    }
+  }
+
+  /** What is at the target by this name is what the source has by it: nothing that had it before is there. */
+  async #notRenamedFrom(key: string): Promise<void> {
+    for (const [its, names] of this.#renames) {
+      const others = names.filter((one) => keyOf({ kind: 'table', ...one }) !== key)
+      if (its === key || others.length === names.length) continue
+      this.#renames.set(its, others)
+      if (this.#nameBefore(its) === undefined) await this.#book.notRenamed(objectOf(its))
     }
   }
 
@@ -388,7 +400,10 @@ export class Run {
     // What never arrived is only forgotten.
     const isThere = (one: ObjectRecord) => one.is !== undefined || this.#isInHand(one)
     const [there, never] = [gone.filter(isThere), gone.filter((one) => !isThere(one))]
-    for (const one of never) await this.#book.forget(one)
+    for (const one of never) {
+      await this.#book.forget(one)
+      this.#renames.delete(keyOf(one))
+    }
     const isWholesale = there.length > fewDrops && there.length * 100 > this.#book.size * maxDropPercent
     if ((there.length > allowed || isWholesale) && there.length > approvedDrops) {
       const limit = isWholesale
@@ -687,6 +702,7 @@ export class Run {
         await this.#book.renamedAgain(outcome, before, sinceOf(outcome))
       if (this.#book.get(outcome)?.renamedFrom === undefined) this.#renames.delete(key)
       this.#handed.delete(key)
+      if (isSettled(outcome)) await this.#notRenamedFrom(key)
       if (outcome.result !== 'gone') seen.add(key)
       if (outcome.result === 'failed' && outcome.isWritten) this.#inHand.add(key)
       else if (isTargetKnown(outcome)) this.#inHand.delete(key)
@@ -749,6 +765,10 @@ const textOf = (error: unknown): string =>
 /** Whether the target was looked at: of the others, what was made there before may be half done as it was. */
 const isTargetKnown = ({ result }: Outcome): boolean =>
   result !== 'gone' && result !== 'kept' && result !== 'waiting' && result !== 'failed'
+
+/** Whether the target has it as the source has it, or as far as it can. */
+const isSettled = ({ result }: Outcome): boolean =>
+  result === 'same' || result === 'created' || result === 'changed'
 
 const isTable = ({ kind }: ObjectId): boolean => kind === 'table' || kind === 'view'
 

@@ -120,3 +120,49 @@ test.concurrent(
     expect(run.askedToDrop).toEqual(['t'])
   },
 )
+
+test.concurrent(
+  'what had the name before is dropped, though a table that got it has another one by now',
+  async () => {
+    const view = { ...id('u'), kind: 'view' } as const
+    await using run = await startRun({
+      brought: [
+        arrived('t'),
+        { ...view, result: 'created', settled },
+        gone('u'),
+        gone('t'),
+        gone('u'),
+        gone('u'),
+      ],
+      told: [
+        [change('u')],
+        // By the time that it is looked at, it is called v.
+        [drop('u'), ...rename('t', 'u')],
+        [drop('u')],
+      ],
+    })
+    await until('nothing is left', async () => run.isTold() && (await names(run)).length === 0)
+    expect(run.askedToDrop.toSorted()).toEqual(['t', 'u'])
+  },
+)
+
+test.concurrent('a table that had the name of another before is not renamed from that one', async () => {
+  await using run = await startRun({
+    brought: [arrived('t'), arrived('u'), gone('u'), gone('t'), gone('v'), renamed('v', 't')],
+    told: [[change('u')], [drop('u'), ...rename('t', 'u'), ...rename('u', 'v')]],
+  })
+  await until('all is told', () => run.isTold() && run.asked.length === 5)
+  expect(lastAsked(run)).toMatchObject({ name: 'v', from: 't' })
+})
+
+test.concurrent('a table that is made by the old name of one that waits stays what it is', async () => {
+  const waiting: Outcome = { ...id('u'), result: 'waiting', message: 'its files are on their way' }
+  await using run = await startRun({
+    brought: [arrived('t'), gone('t'), waiting, waiting, arrived('t'), arrived('u')],
+    told: [rename('t', 'u'), [change('t')]],
+  })
+  await until('both are there', async () => run.isTold() && (await names(run)).join() === 't,u')
+  await until('u is made', () => run.asked.length === 6)
+  expect(lastAsked(run)).toEqual({ name: 'u', from: undefined, known: undefined })
+  expect(run.askedToDrop).toEqual([])
+})
