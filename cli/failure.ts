@@ -4,7 +4,7 @@ import { fieldNames, type Shape, typed } from './output/shape.ts'
 import { asTyped } from './typed-command.ts'
 import { printable, printableLines, type Terminal } from './output/terminal.ts'
 
-/** A refusal of fields by the service, with what its fields are called on the command line. */
+/** What the service refused, in words of the command line. */
 export class RefusedInput extends GantryError {
   readonly forPeople: string
 
@@ -14,6 +14,10 @@ export class RefusedInput extends GantryError {
     this.forPeople = forPeople
   }
 }
+
+/** The error with what to do about it. */
+export const withFix = (error: GantryError, fix: string): GantryError =>
+  new RefusedInput(error, `${error instanceof RefusedInput ? error.forPeople : error.message}; ${fix}`)
 
 /** The error with the flag beside each field that it names, when it names any. */
 export const withFlags = (error: unknown, shape: Shape): unknown =>

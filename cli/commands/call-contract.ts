@@ -1,10 +1,12 @@
 import type { Contract, Input } from '../../subjects/kit/contract.ts'
+import { isGantryError } from '../../subjects/kit/errors.ts'
 import { contentsOf, type Part, partField } from '../../subjects/kit/download.ts'
 import { product } from '../../subjects/kit/names.ts'
+import { listedBy } from './existing-names.ts'
 import type { RunContract } from './contract-command.ts'
 import { type Context, type Globals, withSession } from '../context.ts'
 import { exitCodes } from '../exit-codes.ts'
-import { withFlags } from '../failure.ts'
+import { withFix, withFlags } from '../failure.ts'
 import { confirm } from '../confirm.ts'
 import { wantedOf } from '../output/form.ts'
 import { present } from '../output/present.ts'
@@ -35,9 +37,18 @@ export const callContract =
       present(context.terminal, contract, reply, { ...wanted, input })
       if (isFailure(contract, reply)) context.exitCode = exitCodes.failed.status
     } catch (error) {
-      throw withFlags(error, shape)
+      throw withList(withFlags(error, shape), contract)
     }
   }
+
+/** What is not there, or is there already, with the command that shows what there is, unless the service has named one. */
+function withList(error: unknown, { resource }: Contract): unknown {
+  if (!isGantryError(error, 'NOT_FOUND') && !isGantryError(error, 'ALREADY_EXISTS')) return error
+  const list = listedBy(error.message, resource)
+  if (list === undefined || error.message.includes(`"${product} `)) return error
+  const fix = `see "${product} ${list} list"`
+  return withFix(error, error.code === 'NOT_FOUND' ? fix : `choose another name, or ${fix}`)
+}
 
 const ownKeyWarning = `This is the key that you are using. It will lose permissions and cannot restore them. "${product} credential recover" restores only the operator key of a configuration folder.`
 

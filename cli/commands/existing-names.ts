@@ -91,7 +91,27 @@ function listFor({ words: [resource = '', verb = ''], value }: NamePlace): List 
   return name === 'name' || name === 'id' ? undefined : lists.find(isOf)
 }
 
+/** What resources of the metadata service begin with. */
+const metadata = 'metadata-'
+
 const makingVerbs = ['create', 'register', 'add']
+
+/**
+ * The resource whose list has what a message says that there is not, or is already: the one that it names, or else its own.
+ * Undefined where that has no list.
+ * @param resource whose command was called
+ */
+export function listedBy(message: string, resource: string): string | undefined {
+  const [, field, problem = ''] = /^(?:(\w+): )?(.*)$/s.exec(message) ?? []
+  const [, noun = ''] = /^there is no ([a-z ]+?) [^ ]/.exec(problem) ?? []
+  const isNamed = (prefix: string) => (list: List) =>
+    list.contract.resource === `${prefix}${noun.replaceAll(' ', '-')}s`
+  // Both services have rules.
+  const named = lists.find(isNamed(resource.startsWith(metadata) ? metadata : '')) ?? lists.find(isNamed(''))
+  // A field is about something else.
+  const isOwn = ({ contract }: List) => field === undefined && contract.resource === resource
+  return (named ?? lists.find(isOwn))?.contract.resource
+}
 
 /** Whether a field has the id of one of a resource: `path-mapping-id` of `path-mappings`. */
 const isIdOf = (resource: string, name: string): boolean =>

@@ -45,6 +45,16 @@ test('info says what platform this is, and that it is healthy', async () => {
   expect(JSON.parse(json)).toMatchObject({ instance: platform.instance, health: { status: 'healthy' } })
 })
 
+test('what is not there, or is there already, is told with the list of what there is', async () => {
+  const metadata = ['metadata-migrations', 'create', 'm', '--source', 'none', '--target', 'other']
+  const { err: missing } = await operator(...metadata, '--rule-names', 'none')
+  expect(missing).toMatch(/^error: (?:--)?source.*there is no catalog none; see "gantry metadata-catalogs list" \(/)
+  const rule = ['metadata-rules', 'create', 'twice', '--database-pattern', 'a', '--table-pattern', 'b']
+  await operator(...rule)
+  const { err: taken } = await operator(...rule)
+  expect(taken).toMatch(/already exists; choose another name, or see "gantry metadata-rules list" \(/)
+})
+
 test('texts arrive as values: what was made is listed', async () => {
   const made = await operator(
     'filesystems',
@@ -140,7 +150,9 @@ test('a field inside an object is named by its flag, too', async () => {
 test('what the platform refuses is exit code 1, with the request id', async () => {
   const { code, err } = await operator('filesystems', 'get', 'nobody')
   expect(code).toBe(1)
-  expect(err).toMatch(/^error: there is no filesystem nobody \(NOT_FOUND, request \w+\)\n$/)
+  expect(err).toMatch(
+    /^error: there is no filesystem nobody; see "gantry filesystems list" \(NOT_FOUND, request \w+\)\n$/,
+  )
 })
 
 test.for([
