@@ -6,10 +6,12 @@ import { GantryError, isGantryError } from '../../subjects/kit/errors.ts'
 import { subjectToken } from '../../subjects/kit/names.ts'
 import { maxPageLength } from '../../subjects/kit/schemas.ts'
 import { Bucket, bucketOptions } from './bucket.ts'
+import { frozen } from '../common/frozen.ts'
 import { decode, encode, type Envelope, parseEnvelope, type Versioned } from './envelope.ts'
 import type { Emission, Events } from './events.ts'
 import { GroupIndex } from './group-index.ts'
-import { followLast } from './jetstream.ts'
+import { followLast, type LastMessage } from './jetstream.ts'
+import { KnownValues, type Said } from './known-values.ts'
 import { Outbox } from './outbox.ts'
 import { reconcile, type Reconciliation, renew } from './reconcile.ts'
 import { salvage, unlessDamaged } from './writable-bucket.ts'
@@ -26,6 +28,11 @@ export interface CollectionOptions<S extends TSchema> extends Versioned<S> {
   readonly inDoubt?: (value: Static<S>) => Static<S>
   /** The most values that there may be: whoever may make them could make so many that reading them all takes for ever. */
   readonly most?: Most
+  /**
+   * Values are read as a whole again and again, and never erased: they stay in memory as they were read last, and what `all`
+   * returns nobody can change.
+   */
+  readonly isKeptInMemory?: boolean
 }
 
 /** A limit on the number of values. Writers at the same moment may exceed it by a few. */
@@ -53,6 +60,15 @@ interface Current<S extends TSchema> {
   readonly revision: number
 }
 
+/** What a message of a bucket says of a value. @throws as `decode` */
+function saidOf<S extends TSchema>(options: Versioned<S>, message: LastMessage): Said<Static<S>> {
+  if (message.headers?.get('KV-Operation')) return 'gone'
+  const envelope = parseEnvelope(message.string())
+  if (envelope === undefined) return 'unreadable'
+  if (envelope.gone === true) return 'gone'
+  return { id: envelope.id, value: frozen(decode(options, envelope)) }
+}
+
 /** Writers that collide this often on one key do not take turns but fight; something is wrong. */
 const maxAttempts = 50
 /** Any call may answer this, and be tried again: no contract has to declare that others write to the same value. */
@@ -77,6 +93,7 @@ export class Collection<S extends TSchema> {
   readonly #options: CollectionOptions<S>
   readonly #groups: GroupIndex
   readonly #outbox: Outbox
+  readonly #known: KnownValues<Static<S>> | undefined
   /** Values for which there was room when they were counted last, and until when that holds. */
   #room = { left: 0, untilMs: 0 }
   /** By id, until when the last of those that wait to change a value has done so: writers of one process take turns. */
@@ -88,6 +105,8 @@ export class Collection<S extends TSchema> {
     this.#options = options
     this.#groups = new GroupIndex(bucket.kv, connection, options.bucket)
     this.#outbox = new Outbox(bucket, connection, options.events)
+    if (options.isKeptInMemory === true)
+      this.#known = new KnownValues(connection, options.bucket, (message) => saidOf(options, message))
   }
 
   /**
@@ -124,6 +143,8 @@ export class Collection<S extends TSchema> {
 
   /** All values, ordered by id. */
   async all(): Promise<Static<S>[]> {
+    const known = await this.#known?.all()
+    if (known !== undefined) return [...known]
     const values = await this.#byId()
     return [...values.keys()].toSorted().map((id) => values.get(id)!)
   }
@@ -262,6 +283,7 @@ export class Collection<S extends TSchema> {
 
   /** Removes a value that has one writer only, and all trace of it: those who watch are not told. */
   async erase(id: string): Promise<void> {
+    if (this.#known !== undefined) throw new Error(`${this.#options.bucket} is kept in memory`)
     const { groupOf } = this.#options
     const value = groupOf === undefined ? undefined : await this.get(id)
     await this.#bucket.erase(id)

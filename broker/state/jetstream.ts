@@ -155,7 +155,7 @@ export interface LastMessage {
 }
 
 /** The same with its place in the stream. */
-interface PlacedMessage extends LastMessage {
+export interface PlacedMessage extends LastMessage {
   readonly sequence: number
 }
 
@@ -175,8 +175,12 @@ export async function lastOfEach(
       onMessage(placed(message.subject, message.headers, sequenceOf(message), message)),
     )
   }
-  for (const message of found) onMessage(placed(message.subject, message.header, message.seq, message))
+  for (const message of found) onMessage(placedOf(message))
 }
+
+/** A message as it is stored, with its place. */
+export const placedOf = (message: StoredMsg): PlacedMessage =>
+  placed(message.subject, message.header, message.seq, message)
 
 const placed = (
   subject: string,

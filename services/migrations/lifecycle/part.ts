@@ -33,6 +33,7 @@ export const migrationRecords = part({
       events,
       journals,
       inDoubt: stoppedInDoubt,
+      isKeptInMemory: true,
     })
     const knownRecords = new KnownRecords(records)
     return {
