@@ -134,6 +134,12 @@ export class Collection<S extends TSchema> {
   async list({ after, limit = maxPageLength, where = () => true }: PageOptions<S> = {}): Promise<
     Static<S>[]
   > {
+    const known = await this.#known?.all()
+    if (known !== undefined)
+      return known
+        .filter(({ id, value }) => (after === undefined || id > after) && where(value))
+        .slice(0, limit)
+        .map(({ value }) => value)
     const few = await this.#bucket.few()
     if (few === undefined) return this.#page(await this.#bucket.keysAfter(after), limit, where)
     return this.#decoded(few.filter(({ id }) => after === undefined || id > after))
@@ -144,7 +150,7 @@ export class Collection<S extends TSchema> {
   /** All values, ordered by id. */
   async all(): Promise<Static<S>[]> {
     const known = await this.#known?.all()
-    if (known !== undefined) return [...known]
+    if (known !== undefined) return known.map(({ value }) => value)
     const values = await this.#byId()
     return [...values.keys()].toSorted().map((id) => values.get(id)!)
   }

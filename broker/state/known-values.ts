@@ -1,5 +1,6 @@
 import { jetstreamManager } from '@nats-io/jetstream'
 import type { NatsConnection } from '@nats-io/transport-node'
+import { SharedReading } from './shared-reading.ts'
 import { type LastMessage, lastOfEach, type PlacedMessage, placedOf, storedMessages } from './jetstream.ts'
 
 /** Messages that are asked for at once. */
@@ -8,7 +9,12 @@ const batchLength = 1_000
 const maxBatches = 20
 
 /** What a message of the bucket says: a value with its id, that there is none, or nothing that can be read. */
-export type Said<T> = { readonly id: string; readonly value: T } | 'gone' | 'unreadable'
+export type Said<T> = KnownValue<T> | 'gone' | 'unreadable'
+
+export interface KnownValue<T> {
+  readonly id: string
+  readonly value: T
+}
 
 /**
  * The values of a bucket, for whoever reads all of them again and again: those that were read stay in memory, and only what
@@ -22,11 +28,11 @@ export class KnownValues<T> {
   /** By subject. */
   readonly #said = new Map<string, Exclude<Said<T>, 'gone'>>()
   /** By id; undefined while it is to be made anew. */
-  #ordered: readonly T[] | undefined
+  #ordered: readonly KnownValue<T>[] | undefined
   /** When the stream was made of which this is, and up to which message. */
   #created = ''
   #last = 0
-  #turn: Promise<unknown> = Promise.resolve()
+  readonly #reading = new SharedReading(() => this.#upToDate())
 
   constructor(connection: NatsConnection, bucket: string, read: (message: LastMessage) => Said<T>) {
     this.#connection = connection
@@ -39,13 +45,11 @@ export class KnownValues<T> {
    * All values, ordered by id, with all that was written before this was called. They are shared: nobody may change them.
    * Undefined where one is unreadable, and while writers are too busy.
    */
-  all(): Promise<readonly T[] | undefined> {
-    const reading = this.#turn.then(() => this.#all())
-    this.#turn = reading.catch(() => undefined)
-    return reading
+  all(): Promise<readonly KnownValue<T>[] | undefined> {
+    return this.#reading.read()
   }
 
-  async #all(): Promise<readonly T[] | undefined> {
+  async #upToDate(): Promise<readonly KnownValue<T>[] | undefined> {
     const manager = await jetstreamManager(this.#connection, { checkAPI: false })
     const { created, state } = await manager.streams.info(this.#stream)
     // A broker that lost its last messages gives their numbers to others.
@@ -76,11 +80,11 @@ export class KnownValues<T> {
     this.#ordered = undefined
   }
 
-  #inOrder(): readonly T[] | undefined {
+  #inOrder(): readonly KnownValue<T>[] | undefined {
     if (this.#ordered !== undefined) return this.#ordered
     const all = [...this.#said.values()].filter((one) => one !== 'unreadable')
     if (all.length < this.#said.size) return undefined
-    this.#ordered = all.toSorted((one, other) => (one.id < other.id ? -1 : 1)).map(({ value }) => value)
+    this.#ordered = all.toSorted((one, other) => (one.id < other.id ? -1 : 1))
     return this.#ordered
   }
 }

@@ -20,7 +20,7 @@ import { targetMatchFields } from './model/target-match.ts'
 import { cleanupFields } from './model/source-cleanup.ts'
 import { migrationPlan } from './plan.ts'
 import { migrationWork } from './work.ts'
-import { Count, GivenPath, list, Name, page, strict, Uuid } from '../kit/schemas.ts'
+import { Count, GivenPath, list, maxPageLength, Name, page, strict, Uuid } from '../kit/schemas.ts'
 import { migrationRules } from './model/rules.ts'
 
 const audit = { object: 'migrationId' } as const
@@ -88,6 +88,12 @@ export const migrations = resource('migrations', {
       ...page,
       fileSystemId: Type.Optional(Name('Only migrations from or to this filesystem')),
       internalId: Type.Optional(Uuid('Only the migration with this internal id')),
+      migrationIds: Type.Optional(
+        Type.Array(Name('A migration'), {
+          maxItems: maxPageLength,
+          description: 'Only these migrations, as far as they exist',
+        }),
+      ),
     }),
     output: list(Migration),
     errors: [],

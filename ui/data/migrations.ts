@@ -1,8 +1,8 @@
 import { type QueryClient, useQueryClient } from '@tanstack/react-query'
 import { useCallback } from 'react'
-import type { Payload } from '../../subjects/kit/contract.ts'
-import { isGantryError } from '../../subjects/kit/errors.ts'
+import type { Input, Payload } from '../../subjects/kit/contract.ts'
 import { idOfToken } from '../../subjects/kit/names.ts'
+import { maxPageLength } from '../../subjects/kit/schemas.ts'
 import { migrationEvents } from '../../subjects/migrations/events.ts'
 import { migrations } from '../../subjects/migrations/migrations.ts'
 import type { Migration } from '../../subjects/migrations/model/model.ts'
@@ -14,9 +14,6 @@ type Progress = Payload<typeof migrationEvents.progressed>
 
 const { resource } = migrations.list
 const progressedSubject = migrationEvents.progressed.subject.replace('{id}', '*')
-/** Where more have changed at once, all are asked for again instead of one by one. */
-const askedSingly = 20
-
 const listKey = keyOfAll(migrations.list)
 const byName = (one: Migration, other: Migration) => (one.migrationId < other.migrationId ? -1 : 1)
 
@@ -24,6 +21,21 @@ const byName = (one: Migration, other: Migration) => (one.migrationId < other.mi
 function currentList(queries: QueryClient): readonly Migration[] | undefined {
   const state = queries.getQueryState<readonly Migration[]>(listKey)
   return state?.isInvalidated === true || state?.fetchStatus === 'fetching' ? undefined : state?.data
+}
+
+/** A list in which some have changed: those that are not found are gone. */
+function withChanged(
+  known: readonly Migration[],
+  changed: ReadonlySet<string>,
+  found: ReadonlyMap<string, Migration>,
+): readonly Migration[] {
+  const added = new Map(found)
+  const kept = known.flatMap((one) => {
+    if (!changed.has(one.migrationId)) return [one]
+    added.delete(one.migrationId)
+    return found.get(one.migrationId) ?? []
+  })
+  return added.size === 0 ? kept : [...kept, ...added.values()].toSorted(byName)
 }
 
 /** A migration with the figures that an event has told. */
@@ -77,28 +89,29 @@ export function useMigrationEvents(): boolean {
   const takeFacts = useCallback(
     async (messages: readonly { readonly subject: string }[]) => {
       const changed = new Set(messages.map(({ subject }) => idOfToken(subject.split('.').at(-1)!)))
-      if (changed.size > askedSingly || currentList(queries) === undefined) {
+      if (currentList(queries) === undefined) {
         await queries.invalidateQueries({ queryKey: [resource] })
         return
       }
       const found = new Map<string, Migration>()
-      for (const migrationId of changed) {
-        try {
-          found.set(migrationId, await session.call(migrations.get, { migrationId }))
-        } catch (error) {
-          // What is gone leaves the list; of anything else the pages say what is wrong when they ask themselves.
-          if (!isGantryError(error, 'NOT_FOUND')) return queries.invalidateQueries({ queryKey: [resource] })
+      try {
+        const ids = [...changed]
+        for (let at = 0; at < ids.length; at += maxPageLength) {
+          const migrationIds = ids.slice(at, at + maxPageLength)
+          for (const one of await session.call(migrations.list, { migrationIds }))
+            found.set(one.migrationId, one)
         }
+      } catch {
+        // The pages say what is wrong when they ask themselves.
+        return queries.invalidateQueries({ queryKey: [resource] })
       }
-      queries.setQueryData<readonly Migration[]>(listKey, (known = []) =>
-        [...known.filter(({ migrationId }) => !changed.has(migrationId)), ...found.values()].toSorted(byName),
-      )
-      for (const [migrationId, migration] of found)
-        queries.setQueryData(keyOf(migrations.get, { migrationId }), migration)
+      queries.setQueryData<readonly Migration[]>(listKey, (known = []) => withChanged(known, changed, found))
       await queries.invalidateQueries({
         queryKey: [resource],
-        predicate: ({ queryKey }) =>
-          queryKey[1] !== migrations.list.verb && queryKey[1] !== migrations.get.verb,
+        predicate: ({ queryKey: [, verb, input] }) =>
+          verb === migrations.get.verb
+            ? changed.has((input as Input<typeof migrations.get>).migrationId)
+            : verb !== migrations.list.verb,
       })
     },
     [queries, session],

@@ -1,4 +1,4 @@
-import { Badge } from '@mantine/core'
+import type { CSSProperties } from 'react'
 import { wordsOf } from './format.ts'
 
 const good = [
@@ -55,14 +55,16 @@ export const colourOf = (state: string): string => colours.get(state) ?? 'gray'
  * @param but what keeps a state that sounds good from being so
  */
 export const Status = ({ of, but }: { readonly of: string; readonly but?: string | undefined }) => (
-  <Badge
-    variant="light"
-    color={but === undefined ? colourOf(of) : 'yellow'}
-    c="var(--mantine-color-text)"
-    tt="none"
+  <span
+    className="status"
+    style={
+      {
+        '--status': `var(--mantine-color-${but === undefined ? colourOf(of) : 'yellow'}-light)`,
+      } as CSSProperties
+    }
   >
     {but === undefined ? wordsOf(of) : `${wordsOf(of)} ${but}`}
-  </Badge>
+  </span>
 )
 
 /** The state of a migration: one that is completed may have left paths behind. */

@@ -1,8 +1,17 @@
-import { Checkbox, Group, Table as Plain, Text, TextInput, UnstyledButton } from '@mantine/core'
+import { Group, Table as Plain, Text, TextInput, UnstyledButton } from '@mantine/core'
 import { useVirtualizer } from '@tanstack/react-virtual'
-import { type ReactNode, useMemo, useRef, useState } from 'react'
+import {
+  memo,
+  type ReactNode,
+  useCallback,
+  useDeferredValue,
+  useLayoutEffect,
+  useMemo,
+  useRef,
+  useState,
+} from 'react'
 import { countOf, countText } from './format.ts'
-import { useParam } from './use-param.ts'
+import { useTyped } from './use-param.ts'
 
 export interface Column<T> {
   readonly label: string
@@ -42,10 +51,10 @@ export function Table<T>({
   readonly chosen?: ReadonlySet<string>
   readonly onChoose?: (chosen: ReadonlySet<string>) => void
 }) {
-  const [text, setText] = useParam('filter')
+  const [text, setText] = useTyped('filter')
+  const wanted = useDeferredValue(text.toLowerCase())
   const [sort, setSort] = useState<{ label: string; isDown: boolean }>()
   const shown = useMemo(() => {
-    const wanted = text.toLowerCase()
     const kept =
       searchedIn === undefined || wanted === ''
         ? rows
@@ -57,7 +66,7 @@ export function Table<T>({
       return a < b ? -1 : a > b ? 1 : 0
     })
     return sort!.isDown ? sorted.toReversed() : sorted
-  }, [rows, columns, searchedIn, text, sort])
+  }, [rows, columns, searchedIn, wanted, sort])
 
   const box = useRef<HTMLDivElement>(null)
   const virtual = useVirtualizer({
@@ -72,12 +81,16 @@ export function Table<T>({
   const after = virtual.getTotalSize() - (inSight.at(-1)?.end ?? 0)
   const total = columns.reduce((sum, { width = 1 }) => sum + width, 0)
   const chooseAll = (isChosen: boolean) => onChoose?.(new Set(isChosen ? shown.map(idOf) : []))
-  const choose = (id: string, isChosen: boolean) => {
-    const next = new Set(chosen)
+  const choosing = useRef({ chosen, onChoose })
+  useLayoutEffect(() => {
+    choosing.current = { chosen, onChoose }
+  })
+  const choose = useCallback((id: string, isChosen: boolean) => {
+    const next = new Set(choosing.current.chosen)
     if (isChosen) next.add(id)
     else next.delete(id)
-    onChoose?.(next)
-  }
+    choosing.current.onChoose?.(next)
+  }, [])
   return (
     <>
       {(searchedIn || filters) && (
@@ -131,12 +144,11 @@ export function Table<T>({
             <Plain.Tr role="row">
               {chosen && (
                 <Plain.Th role="columnheader">
-                  <Checkbox
-                    size="xs"
-                    aria-label="Select all"
-                    checked={shown.length > 0 && shown.every((row) => chosen.has(idOf(row)))}
-                    indeterminate={chosen.size > 0 && chosen.size < shown.length}
-                    onChange={(event) => chooseAll(event.currentTarget.checked)}
+                  <Choice
+                    label="Select all"
+                    isChosen={shown.length > 0 && shown.every((row) => chosen.has(idOf(row)))}
+                    isPartly={chosen.size > 0 && chosen.size < shown.length}
+                    onChoose={chooseAll}
                   />
                 </Plain.Th>
               )}
@@ -170,31 +182,17 @@ export function Table<T>({
             {before > 0 && <Gap height={before} />}
             {inSight.map(({ index, key }) => {
               const row = shown[index]!
-              const id = idOf(row)
               return (
-                <Plain.Tr
+                <Row
                   key={key}
-                  role="row"
-                  ref={virtual.measureElement}
-                  data-index={index}
-                  aria-rowindex={index + 2}
-                >
-                  {chosen && (
-                    <Plain.Td role="cell">
-                      <Checkbox
-                        size="xs"
-                        aria-label={`Select ${id}`}
-                        checked={chosen.has(id)}
-                        onChange={(event) => choose(id, event.currentTarget.checked)}
-                      />
-                    </Plain.Td>
-                  )}
-                  {columns.map(({ label: name, cell }) => (
-                    <Plain.Td key={name} role="cell" data-label={name}>
-                      {cell(row)}
-                    </Plain.Td>
-                  ))}
-                </Plain.Tr>
+                  row={row}
+                  id={idOf(row)}
+                  index={index}
+                  columns={columns}
+                  isChosen={chosen?.has(idOf(row))}
+                  onChoose={choose}
+                  measure={virtual.measureElement}
+                />
               )
             })}
             {after > 0 && <Gap height={after} />}
@@ -204,6 +202,69 @@ export function Table<T>({
     </>
   )
 }
+
+/**
+ * A row, drawn once while it stays what it is. Of plain elements: whoever scrolls sees hundreds a second, and each component
+ * of the library costs as much as a row of these.
+ */
+const Row = memo(PlainRow) as typeof PlainRow
+
+function PlainRow<T>({
+  row,
+  id,
+  index,
+  columns,
+  isChosen,
+  onChoose,
+  measure,
+}: {
+  readonly row: T
+  readonly id: string
+  readonly index: number
+  readonly columns: readonly Column<T>[]
+  /** Undefined where rows are not chosen. */
+  readonly isChosen: boolean | undefined
+  readonly onChoose: (id: string, isChosen: boolean) => void
+  readonly measure: (element: Element | null) => void
+}) {
+  return (
+    <tr role="row" ref={measure} data-index={index} aria-rowindex={index + 2}>
+      {isChosen !== undefined && (
+        <td role="cell">
+          <Choice label={`Select ${id}`} isChosen={isChosen} onChoose={(is) => onChoose(id, is)} />
+        </td>
+      )}
+      {columns.map(({ label, cell }) => (
+        <td key={label} role="cell" data-label={label}>
+          {cell(row)}
+        </td>
+      ))}
+    </tr>
+  )
+}
+
+const Choice = ({
+  label,
+  isChosen,
+  isPartly = false,
+  onChoose,
+}: {
+  readonly label: string
+  readonly isChosen: boolean
+  readonly isPartly?: boolean
+  readonly onChoose: (isChosen: boolean) => void
+}) => (
+  <input
+    type="checkbox"
+    aria-label={label}
+    checked={isChosen}
+    ref={(input) => {
+      // No attribute says this.
+      if (input !== null) input.indeterminate = isPartly
+    }}
+    onChange={(event) => onChoose(event.currentTarget.checked)}
+  />
+)
 
 /** In the place of rows that are not in sight. */
 const Gap = ({ height }: { readonly height: number }) => (

@@ -1,4 +1,5 @@
 import { useNavigate, useSearch } from '@tanstack/react-router'
+import { useEffect, useRef, useState } from 'react'
 
 /** A part of what a page shows that its address says too, so that it can be shared; '' where it does not. */
 export function useParam(name: string): readonly [value: string, set: (value: string) => void] {
@@ -12,4 +13,28 @@ export function useParam(name: string): readonly [value: string, set: (value: st
       replace: true,
     } as never)
   return [typeof value === 'string' || typeof value === 'number' ? String(value) : '', set]
+}
+
+/** Whoever types pauses so long at the end of a word. */
+const pauseMs = 250
+
+/** The same for what is typed: the address says it after a pause, as changing that takes longer than a key. */
+export function useTyped(name: string): readonly [text: string, set: (text: string) => void] {
+  const [value, setValue] = useParam(name)
+  const [text, setText] = useState(value)
+  const timer = useRef<ReturnType<typeof setTimeout>>(undefined)
+  useEffect(() => {
+    // What is being typed goes before what the address says still.
+    if (timer.current === undefined) setText(value)
+  }, [value])
+  useEffect(() => () => clearTimeout(timer.current), [])
+  const set = (next: string) => {
+    setText(next)
+    clearTimeout(timer.current)
+    timer.current = setTimeout(() => {
+      timer.current = undefined
+      setValue(next)
+    }, pauseMs)
+  }
+  return [text, set]
 }

@@ -38,19 +38,22 @@ export function questionHandlers(
   figures: Figures,
 ): Pick<Handlers<typeof migrations>, Verb> {
   return {
-    list: async ({ limit = maxPageLength, after, fileSystemId, internalId }) =>
-      figures.views(
+    list: async ({ limit = maxPageLength, after, fileSystemId, internalId, migrationIds }) => {
+      const wanted = migrationIds && new Set(migrationIds)
+      return figures.views(
         await figures.page({
           after,
           limit,
           where: (record) =>
+            (wanted === undefined || wanted.has(record.migrationId)) &&
             (fileSystemId === undefined ||
               record.source === fileSystemId ||
               record.target === fileSystemId) &&
             (internalId === undefined || record.internalId === internalId),
         }),
         listedIterations,
-      ),
+      )
+    },
     get: ({ migrationId }) => figures.view(migrationId),
     progress: async ({ migrationId }) => {
       return progressOf(await figures.one(migrationId))
