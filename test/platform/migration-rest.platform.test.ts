@@ -171,6 +171,28 @@ test('what cannot be is refused, with the field that is wrong, and nothing is ke
   await platform.call(migrations.delete, { migrationId: 'kept' })
 })
 
+test('a list of some migrations has those that exist, in order', async () => {
+  for (const migrationId of ['some c', 'some a', 'some b']) {
+    mkdirSync(join(folder.from, migrationId), { recursive: true })
+    await platform.call(migrations.create, {
+      migrationId,
+      path: `/${migrationId}`,
+      source: 'from',
+      target: 'to',
+    })
+  }
+  const query = new URLSearchParams(['some b', 'none', 'some a'].map((id) => ['migrationIds', id]))
+  const { status, body } = await platform.rest('platform', 'GET', `/api/v1/migrations?${query.toString()}`)
+  expect(status).toBe(200)
+  expect((body as { migrationId: string }[]).map(({ migrationId }) => migrationId)).toEqual([
+    'some a',
+    'some b',
+  ])
+  expect(await platform.call(migrations.list, { migrationIds: [] })).toEqual([])
+  for (const migrationId of ['some a', 'some b', 'some c'])
+    await platform.call(migrations.delete, { migrationId })
+})
+
 test('a migration into its own source is refused', async () => {
   mkdirSync(join(folder.whole, 'in/a'), { recursive: true })
   mkdirSync(join(folder.whole, 'a'))

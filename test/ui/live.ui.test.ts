@@ -42,7 +42,10 @@ chromiumTest(
     await signIn(page, platform, 'administrator')
     await visit(page, platform, '/migrations', 'Migrations')
     await page.getByRole('link', { name: 'long' }).waitFor()
-    const lists = () => asked.filter((sent) => sent.includes(`PUB ${migrations.list.subject} `)).length
+    // What has changed is asked for by name.
+    const isList = (sent: string) =>
+      sent.includes(`PUB ${migrations.list.subject} `) && !sent.includes('migrationIds')
+    const lists = () => asked.filter(isList).length
     expect(lists()).toBe(1)
     await platform.call(migrations.start, { migrationId: 'long' })
     await page.getByRole('progressbar', { name: 'Progress of long' }).waitFor()

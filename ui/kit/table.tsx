@@ -73,7 +73,8 @@ export function Table<T>({
     count: shown.length,
     getScrollElement: () => box.current,
     estimateSize: () => usualRowPx,
-    overscan: 12,
+    overscan: 5,
+    useFlushSync: false,
     getItemKey: (index) => idOf(shown[index]!),
   })
   const inSight = virtual.getVirtualItems()
