@@ -181,7 +181,9 @@ test('a list of some migrations has those that exist, in order', async () => {
       target: 'to',
     })
   }
-  const query = new URLSearchParams(['some b', 'none', 'some a'].map((id) => ['migrationIds', id]))
+  const query = new URLSearchParams(
+    ['some b', 'none', 'some a'].map((id) => ['migrationIds', id] as [string, string]),
+  )
   const { status, body } = await platform.rest('platform', 'GET', `/api/v1/migrations?${query.toString()}`)
   expect(status).toBe(200)
   expect((body as { migrationId: string }[]).map(({ migrationId }) => migrationId)).toEqual([
