@@ -180,6 +180,8 @@ function cellText(terminal: Terminal, value: unknown, name: string, schema: Json
 function pairsOf(terminal: Terminal, row: Row, schema: JsonSchema, indent: string): [string, string][] {
   return Object.entries(row).flatMap(([name, value]): [string, string][] => {
     const field = schema.properties?.[name] ?? {}
+    if (Array.isArray(value) && value.length === 0 && field.items?.properties !== undefined)
+      return [[`${indent}${name}`, 'none']]
     if (!isRow(value)) return [[`${indent}${name}`, cellText(terminal, value, name, field)]]
     return [[`${indent}${name}`, ''], ...pairsOf(terminal, value, field, `${indent}  `)]
   })

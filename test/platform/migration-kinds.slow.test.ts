@@ -383,7 +383,7 @@ test('all are stopped, and all are forgotten', async () => {
     migrationId: 'low',
     done: false,
     state: 'COMPLETED',
-    reason: 'low is COMPLETED: cannot stop; allowed: reset, rescan, delete',
+    reason: 'low is COMPLETED: cannot stop; allowed: reset, add-pending-region, delete',
   })
   await reaches('again', 'STOPPED')
   await reaches('live', 'STOPPED')

@@ -5,6 +5,7 @@ import { type ChangesView, lagSeconds } from '../live/following.ts'
 import { momentOf, monotonicMs, timeOf } from '../../../broker/common/monotonic.ts'
 import type { WorkState } from '../progress/conditions.ts'
 import type { MigrationRecord } from '../lifecycle/record.ts'
+import { isWorkedOn } from '../lifecycle/states.ts'
 import type { KnownRoots } from './roots.ts'
 
 /** Work that was begun again has to go on for so long until it is taken for mended. */
@@ -105,12 +106,17 @@ export function changesViewOf(followed: Followed): ChangesView | undefined {
   if (behindMs === undefined) return undefined
   return {
     detection: 'off',
-    reason: problem ?? record.sourceChanged?.difference ?? 'the migration is not running',
+    reason: problem ?? record.sourceChanged?.difference ?? whyOff(record),
     lagSeconds: lagSeconds(behindMs),
     // Everything is to be compared.
     unscheduled: 1,
     scheduled: 0,
   }
+}
+
+function whyOff({ state }: MigrationRecord): string {
+  if (isWorkedOn(state)) return 'the migration is about to follow its source'
+  return state === 'SCHEDULED' ? 'the migration waits to run' : 'the migration is not running'
 }
 
 /** Equal for equal rules, movers, policies and trash, and as long as what is at the target is read or is not. */

@@ -83,17 +83,21 @@ export function next({ state, kind, resumable }: Situation, trigger: Trigger): N
   return to === 'after scan' ? afterScan[kind] : to
 }
 
+/** What commands are called that people call by another name. */
+const calls: Partial<Record<Command, string>> = { rescan: 'add-pending-region' }
+
 /** The state after a command. @throws GantryError NOT_ALLOWED_IN_STATE with the state and what is allowed */
 export function requireNext(migrationId: string, situation: Situation, command: Command): Next {
   const to = next(situation, command)
   if (to !== undefined) return to
   const { state, resumable } = situation
   const allowed = allowedIn(situation)
-  const can = allowed.length === 0 ? 'nothing until this ends' : allowed.join(', ')
+  const can =
+    allowed.length === 0 ? 'nothing until this ends' : allowed.map((one) => calls[one] ?? one).join(', ')
   const described = state === 'STOPPED' && !resumable ? 'STOPPED and not resumable' : state
   throw new GantryError(
     'NOT_ALLOWED_IN_STATE',
-    `${migrationId} is ${described}: cannot ${command}; allowed: ${can}`,
+    `${migrationId} is ${described}: cannot ${calls[command] ?? command}; allowed: ${can}`,
     { details: { state, resumable, allowed } },
   )
 }
