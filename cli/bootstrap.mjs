@@ -36,7 +36,7 @@ function makeRight() {
   const node = lock['node_modules/node'].version
   const why = whyInstall(lock)
   if (why !== undefined) {
-    say(`installing the npm packages (${why})`)
+    say(`installing the npm packages (${why}); this takes a minute or two`)
     // No package's install script is run, except that of Node below: the others do nothing that is needed.
     npm('ci', '--ignore-scripts', '--include=dev', '--include=optional', '--no-audit', '--no-fund')
   }

@@ -1,7 +1,22 @@
+import { join } from 'node:path'
 import react from '@vitejs/plugin-react'
 import { defineConfig } from 'vite'
 import { uiPath } from '../subjects/kit/names.ts'
 import { sourceFolder } from './build/folders.ts'
+
+const main = join(sourceFolder, 'main.tsx')
+
+/** Whether a module is loaded with every page: `main.tsx`, and what it imports. */
+function isFirst(
+  id: string,
+  infoOf: (id: string) => { readonly importers: readonly string[] } | null,
+  seen = new Set<string>(),
+): boolean {
+  // An index of a library names all that it has, whoever wants it.
+  if (seen.has(id) || id.includes('/node_modules/')) return false
+  seen.add(id)
+  return id === main || (infoOf(id)?.importers.some((other) => isFirst(other, infoOf, seen)) ?? false)
+}
 
 export default defineConfig({
   root: sourceFolder,
@@ -17,6 +32,10 @@ export default defineConfig({
             {
               name: 'libraries',
               test: /\/node_modules\/(?:react|react-dom|scheduler|@tanstack|@nats-io|typebox)\//,
+              priority: 1,
+            },
+            {
+              name: (id, context) => (isFirst(id, (other) => context.getModuleInfo(other)) ? 'first' : null),
             },
           ],
         },
