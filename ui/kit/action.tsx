@@ -1,10 +1,10 @@
 import { Button } from '@mantine/core'
-import { useDisclosure } from '@mantine/hooks'
 import type { Contract, Input, Output } from '../../subjects/kit/contract.ts'
 import { mayCall, useCommand } from '../data/calls.ts'
 import { reportOutcome } from '../data/outcomes.ts'
 import { useSession } from '../data/session-context.ts'
 import { Confirm } from './confirm.tsx'
+import { useDialog } from './use-dialog.ts'
 
 /** A button that has something done: there for those who may do it. */
 export function Action<C extends Contract>({
@@ -36,7 +36,7 @@ export function Action<C extends Contract>({
 }) {
   const session = useSession()
   const command = useCommand(contract, { ...(changes && { changes }) })
-  const [isAsking, asking] = useDisclosure()
+  const asking = useDialog()
   if (!mayCall(session, contract)) return null
   const act = () =>
     command.mutate(input, {
@@ -56,8 +56,8 @@ export function Action<C extends Contract>({
       >
         {children}
       </Button>
-      {confirm && (
-        <Confirm verb={children} {...confirm} isOpen={isAsking} onClose={asking.close} onConfirm={act} />
+      {confirm && asking.isThere && (
+        <Confirm verb={children} {...confirm} isOpen={asking.isOpen} onClose={asking.close} onConfirm={act} />
       )}
     </>
   )

@@ -1,7 +1,7 @@
 import { Button, Modal } from '@mantine/core'
-import { useDisclosure } from '@mantine/hooks'
 import type { ReactNode } from 'react'
 import { clearFailures } from '../data/outcomes.ts'
+import { useDialog } from './use-dialog.ts'
 
 export interface DialogButtonProps {
   readonly button: string
@@ -26,7 +26,7 @@ export function DialogButton({
   readonly size?: 'lg' | 'xl'
   readonly children: (close: () => void) => ReactNode
 }) {
-  const [isOpen, { open, close }] = useDisclosure()
+  const { isThere, isOpen, open, close } = useDialog()
   return (
     <>
       <Button
@@ -41,9 +41,11 @@ export function DialogButton({
       >
         {button}
       </Button>
-      <Modal opened={isOpen} onClose={close} title={<span className="name">{title}</span>} size={size}>
-        {children(close)}
-      </Modal>
+      {isThere && (
+        <Modal opened={isOpen} onClose={close} title={<span className="name">{title}</span>} size={size}>
+          {children(close)}
+        </Modal>
+      )}
     </>
   )
 }

@@ -179,7 +179,8 @@ export function Table<T>({
               ))}
             </Plain.Tr>
           </Plain.Thead>
-          <Plain.Tbody role="rowgroup">
+          {/* A group without rows is none: they come once it is known how many fit. */}
+          <Plain.Tbody {...(inSight.length > 0 && { role: 'rowgroup' })}>
             {before > 0 && <Gap height={before} />}
             {inSight.map(({ index, key }) => {
               const row = shown[index]!

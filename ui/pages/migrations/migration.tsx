@@ -7,6 +7,7 @@ import { useMigrationEvents } from '../../data/migrations.ts'
 import { useSession } from '../../data/session-context.ts'
 import { Action } from '../../kit/action.tsx'
 import { FormDialog } from '../../kit/form-dialog.tsx'
+import { Later } from '../../kit/later.tsx'
 import { Named } from '../../kit/named.tsx'
 import { Page } from '../../kit/page.tsx'
 import { MigrationStatus } from '../../kit/status.tsx'
@@ -51,18 +52,20 @@ export default function MigrationPage() {
       {conditions.map((condition) => (
         <ConditionAlert key={condition.reason} migration={data} condition={condition} />
       ))}
-      <Tabs
-        label="Parts of the migration"
-        parts={{
-          Overview: <Overview migration={data} />,
-          Failures: <Failures migration={data} />,
-          Plan: <Plan migrationId={migrationId} />,
-          Rules: <MigrationRules migration={data} />,
-          Verifications: <Verifications migrationId={migrationId} />,
-          Cleanups: <Cleanups migrationId={migrationId} />,
-          Events: <Events migrationId={migrationId} />,
-        }}
-      />
+      <Later>
+        <Tabs
+          label="Parts of the migration"
+          parts={{
+            Overview: <Overview migration={data} />,
+            Failures: <Failures migration={data} />,
+            Plan: <Plan migrationId={migrationId} />,
+            Rules: <MigrationRules migration={data} />,
+            Verifications: <Verifications migrationId={migrationId} />,
+            Cleanups: <Cleanups migrationId={migrationId} />,
+            Events: <Events migrationId={migrationId} />,
+          }}
+        />
+      </Later>
     </Page>
   )
 }

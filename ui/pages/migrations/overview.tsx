@@ -7,6 +7,7 @@ import { Chart, ChartSpace } from '../../kit/chart.tsx'
 import { Fact, Facts } from '../../kit/facts.tsx'
 import { sizeText } from '../../../subjects/kit/binary-size.ts'
 import { countOf, countText, durationText, wordsOf } from '../../kit/format.ts'
+import { Later } from '../../kit/later.tsx'
 import { Named, Time } from '../../kit/named.tsx'
 import { Section } from '../../kit/page.tsx'
 import { type Column, Table } from '../../kit/table.tsx'
@@ -65,27 +66,29 @@ export function Overview({ migration }: { readonly migration: Migration }) {
           <History migrationId={migrationId} bytesNow={progress.totalMigratedBytes} />
         </>
       )}
-      <Facts>
-        <Fact label="Created">
-          <Time at={migration.migrationCreatedTime} />
-        </Fact>
-        <Fact label="First started">
-          <Time at={migration.migrationStartTime} />
-        </Fact>
-        <Fact label="Completed">
-          <Time at={migration.migrationCompleteTime} />
-        </Fact>
-        <Fact label="Next scan">
-          <Time at={migration.nextRecurrenceTime} />
-        </Fact>
-        <Fact label="Priority">{wordsOf(migration.migrationPriority)}</Fact>
-        <Fact label="Action policy">{migration.targetActionPolicy}</Fact>
-        <Fact label="Moved by">{wordsOf(migration.movedBy ?? 'default')}</Fact>
-        <Fact label="Mode">{modeOf(migration)}</Fact>
-      </Facts>
-      <StateTimeline migrationId={migrationId} />
-      <Recurrences migration={migration} />
-      <UnderWay migrationId={migrationId} />
+      <Later>
+        <Facts>
+          <Fact label="Created">
+            <Time at={migration.migrationCreatedTime} />
+          </Fact>
+          <Fact label="First started">
+            <Time at={migration.migrationStartTime} />
+          </Fact>
+          <Fact label="Completed">
+            <Time at={migration.migrationCompleteTime} />
+          </Fact>
+          <Fact label="Next scan">
+            <Time at={migration.nextRecurrenceTime} />
+          </Fact>
+          <Fact label="Priority">{wordsOf(migration.migrationPriority)}</Fact>
+          <Fact label="Action policy">{migration.targetActionPolicy}</Fact>
+          <Fact label="Moved by">{wordsOf(migration.movedBy ?? 'default')}</Fact>
+          <Fact label="Mode">{modeOf(migration)}</Fact>
+        </Facts>
+        <StateTimeline migrationId={migrationId} />
+        <Recurrences migration={migration} />
+        <UnderWay migrationId={migrationId} />
+      </Later>
     </>
   )
 }
