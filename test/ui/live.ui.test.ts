@@ -56,6 +56,8 @@ chromiumTest(
 
     await visit(page, platform, '/migrations/long', 'long')
     const states = page.getByRole('list', { name: 'States over time, oldest first' }).getByRole('listitem')
+    // It comes after the first look.
+    await states.first().waitFor()
     const texts = await states.allTextContents()
     expect(texts.map((text) => text.split(',')[0])).toEqual([
       'nonscheduled',
