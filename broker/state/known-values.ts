@@ -29,8 +29,8 @@ export class KnownValues<T> {
   readonly #said = new Map<string, Exclude<Said<T>, 'gone'>>()
   /** By id; undefined while it is to be made anew. */
   #ordered: readonly KnownValue<T>[] | undefined
-  /** When the stream was made of which this is, and up to which message. */
-  #created = ''
+  /** Of which stream this is, in which process of the broker, and up to which message. */
+  #of = ''
   #last = 0
   readonly #reading = new SharedReading(() => this.#upToDate())
 
@@ -52,15 +52,16 @@ export class KnownValues<T> {
   async #upToDate(): Promise<readonly KnownValue<T>[] | undefined> {
     const manager = await jetstreamManager(this.#connection, { checkAPI: false })
     const { created, state } = await manager.streams.info(this.#stream)
-    // A broker that lost its last messages gives their numbers to others.
-    if (created !== this.#created || state.last_seq < this.#last) {
+    // A broker that died may have lost its last messages, and gives their numbers to others.
+    const of = `${this.#connection.info?.server_id} ${created}`
+    if (of !== this.#of || state.last_seq < this.#last) {
       this.#said.clear()
       this.#ordered = undefined
-      this.#created = ''
+      this.#of = ''
       await lastOfEach(this.#connection, this.#stream, this.#filter, (message) => this.#take(message))
       // What was replaced meanwhile may be missing, and comes after these.
       this.#last = state.last_seq
-      this.#created = created
+      this.#of = of
     }
     for (let batch = 0; batch < maxBatches; batch++) {
       const query = { seq: this.#last + 1, next_by_subj: this.#filter, batch: batchLength }

@@ -84,6 +84,16 @@ test('a bucket that was made anew is read anew, and what is unreadable is left o
   expect(await kept.all()).toEqual([value(10)])
 })
 
+test('what a broker has after it died is read anew', async () => {
+  const { kept, other } = await openBoth('died')
+  for (let n = 0; n < 5; n++) await kept.create(`v${n}`, value(n))
+  const [before] = await kept.all()
+  await broker.kill()
+  const after = await kept.all()
+  expect(after).toEqual(await other.all())
+  expect(after[0]).not.toBe(before)
+})
+
 test('nobody can change what others share, or erase what would stay', async () => {
   const { kept } = await openBoth('shared')
   await kept.create('v', value(1))
