@@ -5,6 +5,7 @@ import { shortened } from '../../subjects/kit/shortened.ts'
 import { cleanupEvents } from '../../subjects/migrations/cleanups.ts'
 import { migrationEvents } from '../../subjects/migrations/events.ts'
 import type { ConditionReason } from '../../subjects/migrations/model/condition-terms.ts'
+import { plural } from '../../subjects/kit/plural.ts'
 import { verificationEvents } from '../../subjects/migrations/verifications.ts'
 import { alertEvents } from '../../subjects/observability/alerts.ts'
 import type {
@@ -125,7 +126,8 @@ export class NotificationFold {
   #completed(fact: StoredFact, { failedPathCount }: Payload<typeof migrationEvents.completed>): void {
     if (failedPathCount === 0)
       return this.#aboutMigration(fact, 'migration-completed', 'info', 'is completed')
-    const what = `is completed, but ${failedPathCount} paths were not copied`
+    const paths = plural(failedPathCount, 'path')
+    const what = `is completed, but ${paths} ${failedPathCount === 1 ? 'was' : 'were'} not copied`
     this.#aboutMigration(fact, 'migration-completed', 'warning', what, { failedPathCount })
   }
 
@@ -166,12 +168,12 @@ export class NotificationFold {
 
   #verified(fact: StoredFact, payload: Payload<typeof verificationEvents.finished>): void {
     const { migrationId, status, totalDiscrepancies } = payload
-    const found = totalDiscrepancies > 0 ? ` with ${totalDiscrepancies} discrepancies` : ''
+    const found = totalDiscrepancies > 0 ? ` with ${plural(totalDiscrepancies, 'difference')}` : ''
     this.#add(fact, {
       type: 'verification-finished',
       level: totalDiscrepancies > 0 ? 'warning' : 'info',
       object: migrationId,
-      message: `The verification of migration ${migrationId} has ended with status ${status}${found}`,
+      message: `The verification of migration ${migrationId} has ended: ${status.toLowerCase()}${found}`,
       facts: payload,
     })
   }
@@ -182,7 +184,7 @@ export class NotificationFold {
       type: 'cleanup-finished',
       level: 'info',
       object: migrationId,
-      message: `The source cleanup of migration ${migrationId} has ended with status ${status}: ${filesRemoved} files removed, ${filesKept} kept`,
+      message: `The source cleanup of migration ${migrationId} has ended: ${status.toLowerCase()}, ${plural(filesRemoved, 'file')} removed, ${filesKept} kept`,
       facts: payload,
     })
   }

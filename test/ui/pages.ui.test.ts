@@ -108,6 +108,11 @@ chromiumTest(
       await page.setViewportSize({ width: 1280, height: 800 })
     }
     expectNone(wrong)
+    // A list that begins in a narrow window, and has no columns to sort by, shows its rows.
+    await page.setViewportSize({ width: 360, height: 740 })
+    await visit(page, platform, '/administration/audit', 'Audit log')
+    await page.locator('tr[data-index="0"]').waitFor()
+    await page.setViewportSize({ width: 1280, height: 800 })
     // What a condition names as commands is there as a button and a link.
     await visit(page, platform, '/migrations/first', 'first')
     await page.getByText('Complete, except 1 failed path', { exact: true }).waitFor()

@@ -4,6 +4,8 @@ import { lazy, Suspense } from 'react'
 
 const Hits = lazy(() => import('./hits.tsx'))
 
+const shortcut = /Mac|iPhone|iPad/.test(navigator.userAgent) ? '⌘K' : 'Ctrl+K'
+
 /** Search over pages, objects and actions: ⌘K or Ctrl+K. */
 export function Search() {
   const [isOpen, { open, close }] = useDisclosure()
@@ -13,7 +15,7 @@ export function Search() {
       <Button variant="default" size="xs" onClick={open} aria-label="Search">
         Search{' '}
         <Kbd ml="xs" size="xs" visibleFrom="sm">
-          ⌘K
+          {shortcut}
         </Kbd>
       </Button>
       <Modal opened={isOpen} onClose={close} title="Search" size="lg" yOffset="10vh">

@@ -40,7 +40,9 @@ export function AsCommand({
           onChange={setWay}
         />
       )}
-      <Code className="name">{text}</Code>
+      <Code className="name command" tabIndex={0}>
+        {text}
+      </Code>
       <Copy text={text} what="the command" />
     </Group>
   )

@@ -12,7 +12,15 @@ export function TokenOnce({
   readonly onClose: () => void
 }) {
   return (
-    <Modal opened={token !== undefined} onClose={onClose} title={title} size="lg" closeOnClickOutside={false}>
+    <Modal
+      opened={token !== undefined}
+      onClose={onClose}
+      title={title}
+      size="lg"
+      // It cannot be shown again: nobody closes it by mistake.
+      closeOnClickOutside={false}
+      closeOnEscape={false}
+    >
       <Alert color="yellow" title="Copy this value now">
         It is shown only once.
       </Alert>
