@@ -48,9 +48,9 @@ test('what was written before a reading is in it, while others write at the same
   for (let n = 0; n < 120; n++) await other.create(`v${n}`, value(0))
   /** What is acknowledged of each. */
   const written = new Map<string, number>()
-  let isOver = false
+  const over = new AbortController()
   const writing = Array.from({ length: 4 }, async (_, writer) => {
-    for (let n = 1; !isOver; n++) {
+    for (let n = 1; !over.signal.aborted; n++) {
       const id = `v${4 * Math.floor(random() * 30) + writer}`
       await other.put(id, value(n))
       written.set(id, n)
@@ -63,7 +63,7 @@ test('what was written before a reading is in it, while others write at the same
     const ids = [...Array.from({ length: 120 }, (_, n) => `v${n}`)].toSorted()
     for (const [id, n] of before) expect(all[ids.indexOf(id)]!.n).toBeGreaterThanOrEqual(n)
   }
-  isOver = true
+  over.abort()
   await Promise.all(writing)
   expect(await kept.all()).toEqual(await other.all())
 })
