@@ -48,7 +48,9 @@ test('info says what platform this is, and that it is healthy', async () => {
 test('what is not there, or is there already, is told with the list of what there is', async () => {
   const metadata = ['metadata-migrations', 'create', 'm', '--source', 'none', '--target', 'other']
   const { err: missing } = await operator(...metadata, '--rule-names', 'none')
-  expect(missing).toMatch(/^error: (?:--)?source.*there is no catalog none; see "gantry metadata-catalogs list" \(/)
+  expect(missing).toMatch(
+    /^error: (?:--)?source.*there is no catalog none; see "gantry metadata-catalogs list" \(/,
+  )
   const rule = ['metadata-rules', 'create', 'twice', '--database-pattern', 'a', '--table-pattern', 'b']
   await operator(...rule)
   const { err: taken } = await operator(...rule)
