@@ -54,7 +54,8 @@ const { bounds } = threadData
 await startDrivers(threadData)
 const drivers = new OpenDrivers(bounds)
 const running = new Map<number, RunningJob>()
-const abandoned = new UntilDone()
+/** By the target: what is away delays nothing of others. */
+const abandoned = new WeakMap<Driver, UntilDone>()
 
 port.on('message', (message: ToThread) => {
   switch (message.type) {
@@ -117,8 +118,10 @@ async function work(job: Job, state: RunningJob, source: Driver, target: Driver)
   const pace = new Pace(spec.limits ?? [], stop)
   const meter = new MeterView(spec.meter)
   const stores = { source: asSource(source, spec), target: asTarget(target, spec) }
+  const given = abandoned.get(target) ?? new UntilDone()
+  abandoned.set(target, given)
   const abandon = (upload: Upload) =>
-    abandoned.do(() => drivers.use(job.spec.target, 'target', (its) => its.abortUpload(upload)))
+    given.do(() => drivers.use(job.spec.target, 'target', (its) => its.abortUpload(upload)))
   const run: Run = { spec, ...stores, rules, stop, pace, meter, abandon, liveThreads }
   const hand = (batch: Batch) => credit.take(() => sendBatch(id, batch))
   const handChildren = (children: ChildBatch) => hand({ type: 'children', children })
@@ -176,7 +179,7 @@ async function work(job: Job, state: RunningJob, source: Driver, target: Driver)
       return { kind: 'done' }
     }
     case 'settle':
-      await Promise.all([target.settled?.(stop.signal), abandoned.settled(stop.signal)])
+      await Promise.all([target.settled?.(stop.signal), given.settled(stop.signal)])
       return { kind: 'done' }
     case 'abandon':
       break
