@@ -16,9 +16,6 @@ import { lastLine } from '../../cli/up/text.ts'
 
 const entry = fileURLToPath(new URL('../../cli/gantry.ts', import.meta.url))
 
-/** What a broker that was killed had taken is not answered; the platform answers within a second even when it is busy. */
-const timeoutMs = 2_000
-
 /** A platform in a process of its own (`gantry up`), to be killed and started again in the same folder. */
 export class Victim implements AsyncDisposable {
   readonly #home: string
@@ -136,12 +133,12 @@ export class Victim implements AsyncDisposable {
   async callOnce<C extends Contract>(contract: C, input: Input<C>): Promise<Output<C>> {
     const connection = this.#connection
     if (connection !== undefined && !connection.isClosed())
-      return call(connection, contract, input, { timeoutMs })
+      return call(connection, contract, input)
     // It has given up while the broker was away.
     const another = await this.#connect().catch((cause: unknown) => {
       throw new GantryError('UNAVAILABLE', 'the broker is away', { cause })
     })
-    return call(another, contract, input, { timeoutMs })
+    return call(another, contract, input)
   }
 
   /** kill -9 of the platform; resolves with the time of it when its nats-server has ended too. */
@@ -163,6 +160,8 @@ export class Victim implements AsyncDisposable {
     if (killed === undefined) throw new Error('there is no nats-server to kill')
     process.kill(killed, 'SIGKILL')
     const killedAtMs = Date.now()
+    // What it had taken is not answered any more: whoever waits for that is told at once.
+    await this.#connection?.close()
     await until('another nats-server', () => ![undefined, killed].includes(this.brokerPid()))
     return killedAtMs
   }
