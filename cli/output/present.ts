@@ -81,11 +81,12 @@ const inView = (reply: Row, { fields, onceStarted = [], figures, ifAny = [] }: V
     ...shown.filter((name) => valueText(reply[name], name) !== '').map((name) => [name, reply[name]]),
     ...(isQueued ? [['progress', 'not started yet']] : []),
     ...Object.entries(figures?.(reply) ?? {}),
-    ...ifAny
-      .filter((name) => reply[name] !== undefined && reply[name] !== 0)
-      .map((name) => [name, reply[name]]),
+    ...ifAny.filter((name) => !isNone(reply[name])).map((name) => [name, reply[name]]),
   ])
 }
+
+const isNone = (value: unknown): boolean =>
+  value === undefined || value === 0 || value === false || (Array.isArray(value) && value.length === 0)
 
 /** A command with what the reply says for its placeholders. */
 const filled = (command: string, reply: Row): string =>

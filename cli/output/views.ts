@@ -10,7 +10,7 @@ export interface View {
   readonly onceStarted?: readonly string[]
   /** What several fields say together, by name. */
   readonly figures?: (reply: Row) => Row
-  /** Shown where they are not zero. */
+  /** Shown where they are not zero, false or empty. */
   readonly ifAny?: readonly string[]
 }
 
@@ -37,6 +37,22 @@ function migrationFigures(reply: Row): Row {
       duration: durationText(seconds),
       rate: `${countText(files / seconds)} files/s, ${rateText(bytes / seconds)}`,
     }),
+  }
+}
+
+/** What a plan comes to: files and their bytes together, and only what there is of each. */
+function planFigures(reply: Row): Row {
+  const number = (name: string) => Number(reply[name]) || 0
+  const of = (name: string, files: number, bytes: string) =>
+    files === 0 ? {} : { [name]: filesAndBytes(files, number(bytes)) }
+  return {
+    // Said also where there is nothing, as it is what people look for.
+    toCopy: filesAndBytes(number('filesToCopy'), number('bytesToCopy')),
+    ...of('toReplace', number('filesToReplace'), 'bytesToReplace'),
+    ...of('toCompare', number('filesToCompare'), 'bytesToCompare'),
+    ...of('alreadyAtTarget', number('filesToSkip'), 'bytesToSkip'),
+    ...of('excluded', number('filesExcluded'), 'bytesExcluded'),
+    ...of('toDelete', number('filesToDelete'), 'bytesToDelete'),
   }
 }
 
@@ -76,6 +92,20 @@ const job = ['id', 'migrationId', 'status', 'message', 'createdAt', 'startedAt',
 export const views: Readonly<Record<string, View>> = {
   Migration: migration,
   AcceptedSource: migration,
+  MigrationPlan: {
+    fields: ['planId', 'migrationId', 'status', 'message', 'startedAt'],
+    figures: planFigures,
+    ifAny: [
+      'foldersToMake',
+      'foldersExcluded',
+      'foldersToDelete',
+      'pathsKept',
+      'pathsRefused',
+      'unreadablePaths',
+      'deletionsNeedApproval',
+      'samples',
+    ],
+  },
   Verification: {
     fields: [...job, 'level', 'paths'],
     onceStarted: ['filesOnSource', 'filesOnTarget', 'totalDiscrepancies'],

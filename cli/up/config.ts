@@ -1,5 +1,8 @@
 import { join } from 'node:path'
 import { readTextFile } from '../../broker/common/files.ts'
+import { portKeyDescription, type PortKey } from '../../config/port-settings.ts'
+import { givenPorts } from '../../config/ports.ts'
+import { addressVariable, reachOf, signInPortVariable } from '../../config/reach.ts'
 import { valuesIn } from '../../config/settings.ts'
 import { GantryError } from '../../subjects/kit/errors.ts'
 import { product } from '../../subjects/kit/names.ts'
@@ -24,7 +27,7 @@ export function checkConfig(context: Context, globals: Globals): number {
 
 const columns = ['file', 'name', 'value', 'default', 'description'] as const
 
-/** `gantry config print`: what is set; with `defaults` also what is not. Secrets are masked. */
+/** `gantry config print`: what is set, by variables and in files; with `defaults` also what is not. Secrets are masked. */
 export function printConfig(
   context: Context,
   globals: Globals,
@@ -47,13 +50,35 @@ export function printConfig(
     if (set.length === 0) return defaults ? [{ ...common, name }] : []
     return set.map(([key, value]) => ({ ...common, name: key, value: isSecret ? '(secret)' : value }))
   })
-  presentOwn(context.terminal, globals, rows, () =>
+  const all = [...ofEnvironment(context.env), ...rows]
+  presentOwn(context.terminal, globals, all, () =>
     tableText(
       context.terminal,
       columns,
-      rows.map((row: Readonly<Record<string, string>>) => columns.map((column) => row[column] ?? '')),
+      all.map((row: Readonly<Record<string, string>>) => columns.map((column) => row[column] ?? '')),
     ),
   )
+}
+
+/** What variables set, which count for more than the files. @throws ConfigError */
+function ofEnvironment(env: NodeJS.ProcessEnv) {
+  const ports = Object.entries(givenPorts({}, env)).map(([name, { value, source }]) => ({
+    file: source,
+    name,
+    value: String(value),
+    description: portKeyDescription(name as PortKey),
+  }))
+  const { address, signInPort } = reachOf(env)
+  const reach = [
+    [addressVariable, address, 'Address of all servers'],
+    [signInPortVariable, signInPort, 'Port of the sign-in page for development'],
+  ] as const
+  return [
+    ...ports,
+    ...reach.flatMap(([variable, value, description]) =>
+      value === undefined ? [] : [{ file: variable, name: '', value: String(value), description }],
+    ),
+  ]
 }
 
 /** @throws GantryError INVALID_INPUT for a file that cannot be read as what it is */

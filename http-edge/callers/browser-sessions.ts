@@ -1,8 +1,8 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { GantryError } from '../../subjects/kit/errors.ts'
-import { product } from '../../subjects/kit/names.ts'
+import { loginPath, product } from '../../subjects/kit/names.ts'
 import { maxSessionHours } from '../../subjects/access/settings.ts'
-import { loginPath, refreshAgainMs } from '../../subjects/access/sign-in.ts'
+import { refreshAgainMs } from '../../subjects/access/sign-in.ts'
 
 /** A session, as the contracts of sign-in tell of it. */
 interface Session {

@@ -5,8 +5,15 @@ import type { Log } from '../../broker/common/log.ts'
 import type { Contract } from '../../subjects/kit/contract.ts'
 import { GantryError, isGantryError } from '../../subjects/kit/errors.ts'
 import { escapeHtml, messagePage, plainPage, plainPagePolicy } from '../../subjects/kit/html.ts'
-import { httpServers, isLoopbackHost, sessionPath, title, uiPath } from '../../subjects/kit/names.ts'
-import { callbackPath, loginPath, signIn } from '../../subjects/access/sign-in.ts'
+import {
+  httpServers,
+  isLoopbackHost,
+  loginPath,
+  sessionPath,
+  title,
+  uiPath,
+} from '../../subjects/kit/names.ts'
+import { callbackPath, signIn } from '../../subjects/access/sign-in.ts'
 import { type User, users } from '../../subjects/access/users.ts'
 import { markedAddress } from '../server/client-address.ts'
 import { toGantryError } from '../server/failures.ts'
@@ -139,10 +146,15 @@ ${docsLink}`,
 const signedOutPage = (endSessionUrl?: string): string =>
   plainPage(
     title,
-    `<p>You are not signed in.</p>
+    `${endSessionUrl === undefined ? '<p>You are not signed in.</p>' : stillKnown(endSessionUrl)}
 <p><a href="${loginPath}">Sign in</a></p>
-${endSessionUrl === undefined ? '' : `<p><a href="${escapeHtml(endSessionUrl)}">Sign out at the identity provider as well</a></p>\n`}${docsLink}`,
+${docsLink}`,
   )
+
+/** Whoever sits down at this browser next would be signed in without a password. */
+const stillKnown = (endSessionUrl: string): string =>
+  `<p>You are signed out. The identity provider may still know this browser: the next sign-in may then need no password.</p>
+<p><a href="${escapeHtml(endSessionUrl)}">Sign out at the identity provider as well</a></p>`
 
 function sendPage(reply: FastifyReply, html: string): FastifyReply {
   return reply

@@ -1,12 +1,11 @@
 import { Type } from 'typebox'
 import { resource } from '../kit/contract.ts'
 import { form } from '../kit/forms.ts'
+import { loginPath } from '../kit/names.ts'
 import { KeyId } from './keys.ts'
 import { list, model, Name, strict, Timestamp } from '../kit/schemas.ts'
 import { User } from './users.ts'
 
-/** Where people begin with a browser, below the platform's own address. */
-export const loginPath = '/login'
 /** Where the browser comes back to. */
 export const callbackPath = `${loginPath}/callback`
 /** The same on the loopback address where the command line waits. */

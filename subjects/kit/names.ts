@@ -79,6 +79,8 @@ export const ofEachServer = <T>(value: (name: HttpServerName) => T): Record<Http
 
 /** Where the web interface is on the platform's server. */
 export const uiPath = '/ui'
+/** Where people begin to sign in with a browser. */
+export const loginPath = '/login'
 /** Where a page of the platform asks for its session's token, as the WebSocket takes no cookie. */
 export const sessionPath = '/api/v1/session'
 

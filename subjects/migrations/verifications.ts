@@ -38,6 +38,9 @@ const levelHelp = Object.entries(verificationLevels)
 /** What is to be verified; beside `level`, the existing product's fields. */
 const configuration = {
   migrationId,
+  level: Type.Optional(
+    Type.Enum(levelNames, { description: `What is compared; default: size. ${levelHelp}` }),
+  ),
   originalPaths: Type.Optional(
     list(GivenPath('Path in the source, within the migration'), maxVerificationPaths),
   ),
@@ -52,9 +55,6 @@ const configuration = {
     Count(
       'Time in milliseconds since 1970; files that were changed later at the source or the target are ignored',
     ),
-  ),
-  level: Type.Optional(
-    Type.Enum(levelNames, { description: `What is compared; default: size. ${levelHelp}` }),
   ),
 }
 

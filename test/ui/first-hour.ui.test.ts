@@ -10,7 +10,7 @@ import { uiPath } from '../../subjects/kit/names.ts'
 import { migrations } from '../../subjects/migrations/migrations.ts'
 import { chromiumTest, openChromium } from '../support/chromium.ts'
 import { until } from '../support/until.ts'
-import { addressOf, choose, expectNone, openPage, signIn, startWithUi, visit } from './support.ts'
+import { addressOf, expectNone, openPage, signIn, startWithUi, visit } from './support.ts'
 
 chromiumTest('somebody adds two folders, plans, migrates, verifies, makes a key and revokes it', async () => {
   await using platform = await startWithUi()
@@ -29,8 +29,9 @@ chromiumTest('somebody adds two folders, plans, migrates, verifies, makes a key 
   ] as const) {
     await page.getByRole('button', { name: 'Add a store' }).click()
     await page.fill('input[name=fileSystemId]', name)
-    await choose(page, 'Role', role)
+    // What is missing is what somebody wants to add.
     const dialog = page.getByRole('dialog')
+    expect(await dialog.getByRole('combobox', { name: 'Role' }).inputValue()).toBe(role)
     // What is left out follows from the defaults, and only what goes with the role is asked.
     const [copiesOnce, follows] = ['Copy once by default', 'Follow changes of the source'].map((label) =>
       dialog.getByRole('switch', { name: label }),
@@ -38,7 +39,8 @@ chromiumTest('somebody adds two folders, plans, migrates, verifies, makes a key 
     const [own, other] = role === 'source' ? [copiesOnce, follows] : [follows, copiesOnce]
     expect(await own.isChecked()).toBe(true)
     expect(await other.count()).toBe(0)
-    await dialog.locator('label', { hasText: 'Store ID' }).getByText('*').waitFor()
+    await dialog.locator('label', { hasText: 'Store name' }).getByText('*').waitFor()
+    await dialog.locator('label', { hasText: 'Root folder' }).getByText('*').waitFor()
     // An error goes with what it was about.
     await page.fill('input[name=fsRoot]', 'relative')
     await page.click('text=Check and add')
@@ -53,13 +55,14 @@ chromiumTest('somebody adds two folders, plans, migrates, verifies, makes a key 
 
   await page.click('nav >> text="Migrations"')
   await page.getByRole('link', { name: 'Create a migration' }).click()
-  await choose(page, 'Source', 'here')
-  await choose(page, 'Target', 'there')
+  // There is nothing else to choose.
+  expect(await page.getByRole('combobox', { name: 'Source' }).first().inputValue()).toBe('here')
+  expect(await page.getByRole('combobox', { name: 'Target' }).first().inputValue()).toBe('there')
   await page.click('text=Browse the source')
   await page.getByRole('button', { name: 'one/' }).click()
   await page.click('text="Choose /one"')
   expect(await page.getByRole('textbox', { name: 'Path' }).inputValue()).toBe('/one')
-  await page.getByRole('textbox', { name: 'Migration id' }).fill('first')
+  await page.getByRole('textbox', { name: 'Migration name' }).fill('first')
   await page.getByText('Live', { exact: true }).click()
   await page.getByText('follows its source').waitFor()
   await page.getByText('--no-scan-only-migration').waitFor()
@@ -112,6 +115,17 @@ chromiumTest('somebody adds two folders, plans, migrates, verifies, makes a key 
   })
   await page.getByRole('link', { name: hostile }).waitFor()
 
+  // A name that is taken is told before anything else is asked.
+  await page.getByRole('link', { name: 'Create a migration' }).click()
+  await page.getByRole('textbox', { name: 'Migration name' }).fill('first')
+  await page.getByRole('button', { name: 'Next' }).click()
+  await page.getByText('A migration with this name exists already.').waitFor()
+  await page.getByRole('textbox', { name: 'Migration name' }).fill('second')
+  await page.getByRole('button', { name: 'Next' }).click()
+  await page.getByText('There are no rules of your own yet.').waitFor()
+  await page.getByRole('navigation', { name: 'Belongs to' }).getByRole('link', { name: 'Migrations' }).click()
+  await page.getByRole('link', { name: hostile }).waitFor()
+
   // Several at once.
   await page.getByRole('checkbox', { name: 'Select all' }).check()
   await page.locator('button[aria-haspopup=menu]').click()
@@ -162,9 +176,30 @@ chromiumTest('whoever may only look is offered nothing else', async () => {
   await page.keyboard.press('Escape')
   await visit(page, platform, '/administration/users', 'Users')
   await page.getByRole('note').getByText('gantry.services.v1.users.list').waitFor()
+  // The log says once that it is not for everybody.
+  await visit(page, platform, '/administration/audit', 'Audit log')
+  await page.getByRole('note').getByText('gantry.services.v1.audit.list').waitFor()
+  expect(await page.getByRole('alert').count()).toBe(0)
+  // What is not there leads to what is.
+  await visit(page, platform, '/migrations/nope', 'nope')
+  await page.getByText('Not found').waitFor()
+  await page.getByRole('navigation', { name: 'Belongs to' }).getByRole('link', { name: 'Migrations' }).click()
+  await page.waitForSelector('text=There are no migrations yet')
+
   await page.click('text=Sign out')
+  await page.waitForSelector('text=You are signed out')
+  // Whoever follows a link comes there once they have signed in.
+  await page.goto(addressOf(platform, '/migrations?filter=some'))
   await page.waitForSelector('text=You are not signed in')
-  await page.goto(addressOf(platform, '/migrations'))
+  await page.click('text="Sign in"')
+  await page.waitForURL(`**${uiPath}/migrations?filter=some`)
+  await page.getByRole('heading', { level: 1, name: 'Migrations' }).waitFor()
+
+  // At the development provider too, which says how to come back.
+  await page.click('text=Sign out')
+  await page.click('text=Sign out at the identity provider as well')
+  await page.getByRole('button', { name: 'Sign out' }).click()
+  await page.click('text=Back to Gantry')
   await page.waitForSelector('text=You are not signed in')
 })
 

@@ -3,7 +3,7 @@ import { resources } from '../../subjects/index.ts'
 import type { Contract } from '../../subjects/kit/contract.ts'
 import { fieldsOf, type JsonSchema, usualKeyword } from '../../subjects/kit/json-schema.ts'
 import { migrations } from '../../subjects/migrations/migrations.ts'
-import { labelOf, shownText } from '../../ui/kit/format.ts'
+import { describedText, labelOf, optionText, shownText } from '../../ui/kit/format.ts'
 import { groupsOf, permitted } from '../../ui/kit/permissions.ts'
 import { inputOf, modeNames, modeOf, stepsOf, withMode } from '../../ui/pages/migrations/draft.ts'
 import { targetState } from '../../ui/pages/migrations/target-state.ts'
@@ -28,7 +28,7 @@ test('a field is labelled in words, and no two of a form alike', () => {
       expect(labelOf(name).replace(/ \(.*\)/, ''), subject).not.toMatch(/[a-z]{2}[A-Z]|_|filesystem/)
   }
   expect(['fileSystemId', 'maxStorageMib', 'sourceFileSystem'].map(labelOf)).toEqual([
-    'Store ID',
+    'Store name',
     'Maximum storage MiB',
     'Source store',
   ])
@@ -38,6 +38,22 @@ test('a text says store, and leaves commands as they are typed', () => {
   expect(
     shownText('Filesystem here: see "gantry filesystems get here" or `filesystems`, then other filesystems'),
   ).toBe('Store here: see "gantry filesystems get here" or `filesystems`, then other stores')
+})
+
+test('a text of a field names other fields and choices as the form has them', () => {
+  expect(
+    describedText(
+      'Default: the setting of the source (scanOnly), or `fsRoot`; with DELAYED_DELETION, see "gantry agents put-settings --moved-by ALL"',
+    ),
+  ).toBe(
+    'Default: the setting of the source (“Copy once by default”), or “Root folder”; with “Delayed deletion”, see "gantry agents put-settings --moved-by ALL"',
+  )
+  expect(['NO_DELETION', 'IBM_COS', 'MINIO', 'size'].map(optionText)).toEqual([
+    'No deletion',
+    'IBM COS',
+    'MinIO',
+    'size',
+  ])
 })
 
 test('a switch says to forms what its text says of its default', () => {

@@ -77,7 +77,7 @@ chromiumTest('a keyboard is enough to sign in, create a migration, and revoke a 
       return (await box.inputValue()) !== ''
     })
   }
-  await tabTo(page, 'textbox', 'Migration ID')
+  await tabTo(page, 'textbox', 'Migration name')
   await type('by-keyboard')
   await tabTo(page, 'button', 'Create and plan')
   await press('Enter')

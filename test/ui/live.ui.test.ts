@@ -71,3 +71,57 @@ chromiumTest(
     rmSync(root, { recursive: true })
   },
 )
+
+chromiumTest(
+  'whoever stops a live migration finds each button where it was, and what was deleted',
+  async () => {
+    await using platform = await startWithUi()
+    const root = mkdtempSync(join(tmpdir(), 'gantry-ui-'))
+    const [from, to] = [join(root, 'from'), join(root, 'to')]
+    for (const path of [from, to, join(from, 'folder')]) mkdirSync(path)
+    for (const name of ['one', 'two']) writeFileSync(join(from, 'folder', name), 'content')
+    await addLocal(platform, 'here', 'source', from)
+    await addLocal(platform, 'there', 'target', to)
+    const migrationId = 'live'
+    await platform.call(migrations.create, {
+      migrationId,
+      path: '/',
+      source: 'here',
+      target: 'there',
+      scanOnlyMigration: false,
+      autoStart: true,
+    })
+    const state = async () => (await platform.call(migrations.get, { migrationId })).state
+    await until('it follows its source', async () => (await state()) === 'LIVE')
+    await using browser = await openChromium()
+    const { page } = await openPage(browser.context)
+    await signIn(page, platform, 'administrator')
+    await visit(page, platform, `/migrations/${migrationId}`, migrationId)
+    rmSync(join(from, 'folder'), { recursive: true })
+    await page.getByText('2 files, 1 folder', { exact: true }).waitFor()
+
+    const stop = page.getByRole('button', { name: 'Stop', exact: true })
+    const names = () =>
+      page.getByRole('heading', { level: 1 }).locator('../..').getByRole('button').allTextContents()
+    const before = await stop.boundingBox()
+    const buttons = await names()
+    expect(await page.getByRole('button', { name: 'Delete', exact: true }).isDisabled()).toBe(true)
+    // A second click is none on what stands there then.
+    await stop.dblclick()
+    await page.getByRole('heading', { level: 1 }).locator('..').getByText('stopped').waitFor()
+    expect(await stop.isDisabled()).toBe(true)
+    expect((await stop.boundingBox())?.y).toBe(before?.y)
+    expect((await names()).map((name) => (name === 'Resume' ? 'Start' : name))).toEqual(
+      buttons.map((name) => (name === 'Resume' ? 'Start' : name)),
+    )
+    await page.getByText('Changes not followed for').waitFor()
+    expect(await state()).toBe('STOPPED')
+    // Whatever part of the page somebody looked at when it happened.
+    await page.getByRole('tab', { name: 'Events' }).click()
+    const events = page.getByRole('listitem').filter({ hasText: 'stopped' })
+    await events.first().waitFor()
+    expect(await events.first().textContent()).not.toMatch(/stopped.*stopped/)
+    await page.getByText('gantry notifications list').waitFor()
+    rmSync(root, { recursive: true })
+  },
+)

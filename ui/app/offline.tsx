@@ -2,6 +2,8 @@ import { Alert } from '@mantine/core'
 import { useQueryClient } from '@tanstack/react-query'
 import { useEffect, useState } from 'react'
 import { isGantryError } from '../../subjects/kit/errors.ts'
+import { loginPath } from '../../subjects/kit/names.ts'
+import { rememberPlace } from '../data/return-place.ts'
 import { ownToken } from '../data/session.ts'
 import { useSession } from '../data/session-context.ts'
 
@@ -43,7 +45,10 @@ export function Offline() {
   if (isOver)
     return (
       <Alert color="red" title="Your session has ended" role="alert" mb="md">
-        It expired or was revoked. <a href="/login">Sign in again</a>
+        It expired or was revoked.{' '}
+        <a href={loginPath} onClick={rememberPlace}>
+          Sign in again
+        </a>
       </Alert>
     )
   return (

@@ -16,6 +16,7 @@ export function Action<C extends Contract>({
   done,
   changes,
   onDone,
+  unless,
   isSmall = false,
 }: {
   readonly contract: C
@@ -31,6 +32,8 @@ export function Action<C extends Contract>({
   /** Resources that change with it, beside its own. */
   readonly changes?: readonly string[]
   readonly onDone?: (output: Output<C>) => void
+  /** Why it cannot be done now; its button stays where it is, so that no other takes its place under the pointer. */
+  readonly unless?: string | undefined
   /** In a row of a table. */
   readonly isSmall?: boolean
 }) {
@@ -51,6 +54,8 @@ export function Action<C extends Contract>({
         variant="default"
         size={isSmall ? 'compact-sm' : 'sm'}
         loading={command.isPending}
+        disabled={unless !== undefined}
+        title={unless}
         onClick={confirm === undefined ? act : asking.open}
         {...(of !== undefined && { 'aria-label': `${children} ${of}` })}
       >

@@ -8,9 +8,9 @@ export interface Series {
 }
 
 const width = 600
-const height = 160
+const height = 144
 const left = 4
-const bottom = 20
+const bottom = 4
 const colours = {
   light: ['#1864ab', '#a61e4d', '#2b8a3e', '#862e9c', '#c92a2a', '#0b7285', '#5f3dc4', '#d9480f'],
   dark: ['#74c0fc', '#faa2c1', '#8ce99a', '#e599f7', '#ffa8a8', '#66d9e8', '#b197fc', '#ffc078'],
@@ -55,12 +55,6 @@ export function Chart({
         aria-label={`${label}, maximum ${format(most)}; ${last.join(', ')}`}
       >
         <line x1={left} x2={width} y1={height - bottom + 2} y2={height - bottom + 2} className="axis" />
-        <text x={left} y={height - 4}>
-          {localTime(new Date(from).toISOString())}
-        </text>
-        <text x={width} y={height - 4} textAnchor="end">
-          {localTime(new Date(to).toISOString())}
-        </text>
         {series.map(({ label: name, points }, index) => (
           <polyline
             key={name}
@@ -70,6 +64,11 @@ export function Chart({
           />
         ))}
       </svg>
+      {/* Not in the picture, which is scaled with the window: they would be too small to read on a telephone. */}
+      <div className="times" aria-hidden="true">
+        <span>{localTime(new Date(from).toISOString())}</span>
+        <span>{localTime(new Date(to).toISOString())}</span>
+      </div>
       <figcaption>
         {`${label}, maximum ${format(most)}.`}
         {series.map(({ label: name }, index) => (

@@ -52,10 +52,16 @@ export function ContractForm<C extends Contract>({
   const [values, setValues] = useState<Values>(initial as Values)
   const all = jsonSchema(contract.input).properties ?? {}
   const unfit = hidden?.({ ...values, ...given }) ?? []
-  const names = (fields ?? Object.keys(all).filter((name) => !Object.hasOwn(given, name))).filter(
+  const asked = (fields ?? Object.keys(all).filter((name) => !Object.hasOwn(given, name))).filter(
     (name) => !unfit.includes(name),
   )
-  const schema = pick(contract.input, names)
+  const picked = pick(contract.input, asked)
+  const required = [...(picked.required ?? []), ...(contract.cli?.needed ?? [])]
+  const isAsked = (name: string) => required.includes(name)
+  // What has to be filled in stands first.
+  const names =
+    fields === undefined ? [...asked.filter(isAsked), ...asked.filter((name) => !isAsked(name))] : asked
+  const schema = { ...picked, required }
   const ordered = { ...schema, properties: Object.fromEntries(names.map((name) => [name, all[name]!])) }
   const fit = Object.fromEntries(Object.entries(values).filter(([name]) => !unfit.includes(name)))
   const input = { ...fit, ...given } as Values
@@ -69,7 +75,7 @@ export function ContractForm<C extends Contract>({
         command.mutate(input as Input<C>, { onSuccess: (output) => onDone(output, input as Input<C>) })
       }}
     >
-      {(schema.required ?? []).length > 0 && <RequiredHint />}
+      {names.some(isAsked) && <RequiredHint />}
       <SchemaFields
         schema={ordered}
         values={values}

@@ -37,6 +37,7 @@ export function Download<C extends Contract>({
       link.download = first.name
       link.click()
       URL.revokeObjectURL(url)
+      reportOutcome(`Downloaded ${first.name}`)
     } catch (error) {
       reportOutcome('The download failed', error)
     }

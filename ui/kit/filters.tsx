@@ -21,6 +21,7 @@ export const Filters = <C extends Contract>({
     <SchemaFields
       schema={pick(contract.input, fields)}
       values={values}
+      isFilter
       // The fields are those of the contract.
       onChange={(next) => onChange(next as Partial<Input<C>>)}
       {...(choices && { choices })}

@@ -15,6 +15,11 @@ const labels: Readonly<Record<string, string>> = {
   scanOnlyMigration: 'Copy once',
   listenAndApplySourceChanges: 'Follow changes of the source',
   recurringMigration: 'Repeat the scan',
+  deletionMode: 'Delete at the source when done',
+  delayedDeletionPeriod: 'Delay of the deletion at the source',
+  metadata: 'File metadata to keep',
+  fileSystemId: 'Store name',
+  migrationId: 'Migration name',
   fsRoot: 'Root folder',
   fsType: 'Kind of store',
   defaultFS: 'Address (fs.defaultFS)',
@@ -27,7 +32,7 @@ const labels: Readonly<Record<string, string>> = {
 
 /** Words of names that are written in their own way. */
 const spelt = new Map(
-  'API AWS CA HDFS HDInsight HTTP ID IDs JDBC JSON Kafka Kerberos MiB OAuth OAuth2 OIDC P12 SAS SQS SSL TLS URI URIs URL'
+  'API AWS CA Ceph COS GCS HDFS HDInsight HTTP IBM ID IDs Java JDBC JSON Kafka Kerberos MiB MinIO OAuth OAuth2 OIDC Oracle OSS P12 PCRE R2 S3 SAS SeaweedFS SQS SSL TLS URI URIs URL Wasabi'
     .split(' ')
     .map((word) => [word.toLowerCase(), word]),
 )
@@ -67,6 +72,27 @@ export const shownText = (text: string): string =>
       index % 2 === 1
         ? part
         : part.replaceAll(/\bfile ?system(s?)\b/g, 'store$1').replaceAll(/\bFile ?system(s?)\b/g, 'Store$1'),
+    )
+    .join('')
+
+/** One of a contract's own choices: `NO_DELETION` becomes `No deletion`; what is written in small letters stays. */
+export const optionText = (value: string): string =>
+  /^[A-Z][A-Z0-9_]+$/.test(value) ? labelOf(value) : value
+
+/** Names of fields, and of choices with several words, as contracts write them. */
+const wireName = /`?\b([a-z]+(?:[A-Z][a-zA-Z0-9]*)+|[A-Z]+(?:_[A-Z]+)+)\b`?/g
+
+/** What a contract says of a field: other fields and choices that it names are named as the form has them. */
+export const describedText = (text: string): string =>
+  shownText(text)
+    .split(/("[^"]*"|`[^`]* [^`]*`)/)
+    .map((part, index) =>
+      index % 2 === 1
+        ? part
+        : part.replaceAll(
+            wireName,
+            (_, name: string) => `“${/[a-z]/.test(name) ? labelOf(name) : optionText(name)}”`,
+          ),
     )
     .join('')
 

@@ -1,7 +1,9 @@
 import { Group, Title } from '@mantine/core'
 import { useDocumentTitle } from '@mantine/hooks'
+import { Link } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
 import type { Contract } from '../../subjects/kit/contract.ts'
+import { isGantryError } from '../../subjects/kit/errors.ts'
 import { title as product } from '../../subjects/kit/names.ts'
 import { mayCall } from '../data/calls.ts'
 import { useSession } from '../data/session-context.ts'
@@ -12,6 +14,7 @@ import { NotAllowed } from './not-allowed.tsx'
 /** What every page has: its name, what can be done, what went wrong, and how to get the same elsewhere. */
 export function Page({
   title,
+  of,
   beside,
   actions,
   error,
@@ -20,6 +23,8 @@ export function Page({
   children,
 }: {
   readonly title: string
+  /** The list that what the page shows is in. */
+  readonly of?: { readonly to: string; readonly label: string }
   /** Beside the name. */
   readonly beside?: ReactNode
   readonly actions?: ReactNode
@@ -34,6 +39,11 @@ export function Page({
   useDocumentTitle(`${title} · ${product}`)
   return (
     <>
+      {of && (
+        <nav aria-label="Belongs to">
+          <Link to={of.to}>{of.label}</Link>
+        </nav>
+      )}
       <Group justify="space-between" mb="md">
         <Group gap="sm">
           <Title order={1} size="h2" className="name">
@@ -43,8 +53,17 @@ export function Page({
         </Group>
         <Group gap="xs">{actions}</Group>
       </Group>
-      {error !== null && error !== undefined && <Failure title={title} error={error} />}
-      {!isAllowed && <NotAllowed contract={contract} />}
+      {isAllowed ? (
+        error !== null &&
+        error !== undefined && (
+          <Failure
+            title={isGantryError(error, 'NOT_FOUND') ? 'Not found' : 'This could not be loaded'}
+            error={error}
+          />
+        )
+      ) : (
+        <NotAllowed contract={contract} />
+      )}
       {children}
       {contract && <AsCommand contract={contract} {...(input && { input })} />}
     </>

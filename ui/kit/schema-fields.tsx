@@ -11,7 +11,7 @@ import {
 import { useState } from 'react'
 import type { Problem } from '../../subjects/kit/errors.ts'
 import { type JsonSchema, usualKeyword } from '../../subjects/kit/json-schema.ts'
-import { labelOf, shownText } from './format.ts'
+import { describedText, labelOf, optionText, shownText } from './format.ts'
 import { fieldsIn } from './use-problems.ts'
 
 export type Values = Readonly<Record<string, unknown>>
@@ -35,6 +35,7 @@ interface FieldProps {
   readonly isSecret: boolean
   readonly choices: readonly string[] | undefined
   readonly problem: string | undefined
+  readonly isFilter: boolean
 }
 
 /** Fields of an input, made from its schema. */
@@ -46,6 +47,7 @@ export function SchemaFields({
   choices = {},
   problems = [],
   usual = {},
+  isFilter = false,
 }: {
   readonly schema: JsonSchema
   readonly values: Values
@@ -56,8 +58,11 @@ export function SchemaFields({
   readonly problems?: readonly Problem[]
   /** What holds where a field is left out, if not what the schema says: of something that is changed, what it has. */
   readonly usual?: Values
+  /** Whether they say what of a list is wanted: then their names are enough, and what is left out is all of it. */
+  readonly isFilter?: boolean
 }) {
-  return Object.entries(schema.properties ?? {}).map(([name, field]) => (
+  const fields = Object.entries(schema.properties ?? {}).filter(([, field]) => !isWithoutContent(field))
+  return fields.map(([name, field]) => (
     <Field
       key={name}
       name={name}
@@ -72,16 +77,21 @@ export function SchemaFields({
       isSecret={secrets.includes(name)}
       choices={choices[name]}
       problem={problems.find((one) => fieldsIn(one.field).includes(name))?.problem}
+      isFilter={isFilter}
     />
   ))
 }
 
+/** An object that has nothing: of a kind without further properties. */
+const isWithoutContent = ({ type, properties = {}, additionalProperties }: JsonSchema): boolean =>
+  type === 'object' && additionalProperties === false && Object.keys(properties).length === 0
+
 function Field(field: FieldProps) {
-  const { name, schema, value, onChange, isRequired, problem, choices } = field
+  const { name, schema, value, onChange, isRequired, problem, choices, isFilter } = field
   const props = {
     name,
     label: labelOf(name),
-    description: schema.description === undefined ? undefined : shownText(schema.description),
+    description: schema.description === undefined || isFilter ? undefined : describedText(schema.description),
     required: isRequired,
     error: problem === undefined ? undefined : shownText(problem),
     mt: 'sm',
@@ -94,7 +104,7 @@ function Field(field: FieldProps) {
       return (
         <MultiSelect
           {...props}
-          data={[...several]}
+          data={several.map(choices === undefined ? optionOf : plainOption)}
           value={[...texts]}
           onChange={(chosen) => onChange(chosen.length === 0 && !isRequired ? undefined : chosen)}
           searchable
@@ -108,11 +118,27 @@ function Field(field: FieldProps) {
     return (
       <Select
         {...props}
-        data={[...options]}
+        data={options.map(choices === undefined ? optionOf : plainOption)}
         value={(value as string | undefined) ?? null}
         onChange={(chosen) => onChange(chosen ?? undefined)}
         clearable={!isRequired}
+        allowDeselect={!isRequired}
+        {...(isFilter && { placeholder: 'any' })}
         searchable={options.length > 10}
+      />
+    )
+  if (schema.type === 'boolean' && isFilter)
+    return (
+      <Select
+        {...props}
+        data={[
+          { value: 'true', label: 'yes' },
+          { value: 'false', label: 'no' },
+        ]}
+        value={value === undefined ? null : String(value)}
+        onChange={(chosen) => onChange(chosen === null ? undefined : chosen === 'true')}
+        clearable
+        placeholder="any"
       />
     )
   if (schema.type === 'boolean') {
@@ -161,6 +187,10 @@ function Field(field: FieldProps) {
     return <Json {...props} value={value} onChange={onChange} />
   return <Line {...field} props={props} />
 }
+
+const optionOf = (value: string) => ({ value, label: optionText(value) })
+/** What people have named stays as it is. */
+const plainOption = (value: string) => ({ value, label: value })
 
 /** A number, or a constant for none. */
 const isNumberOrNone = ({ anyOf }: JsonSchema): boolean =>

@@ -1,7 +1,9 @@
 import type { CSSProperties } from 'react'
+import { errors } from '../../subjects/kit/errors.ts'
 import { wordsOf } from './format.ts'
 
 const good = [
+  'ok',
   'COMPLETED',
   'COMPLETE',
   'healthy',
@@ -31,6 +33,8 @@ const bad = [
   'error',
   'DISCONNECTED',
   'NOT_VALID',
+  'revoked',
+  ...Object.keys(errors),
   'conflict',
 ]
 const warning = ['STOPPING', 'warning', 'warn', 'held']

@@ -25,6 +25,14 @@ export const signOutPage = (form: string): string =>
 <button type="submit" form="op.logoutForm" name="logout" value="yes">Sign out</button>`,
   )
 
+/** @param publicUrl of the platform */
+export const signedOutPage = (publicUrl: string): string =>
+  plainPage(
+    'Signed out',
+    `<p>Your session at this sign-in page has ended.</p>
+<p><a href="${escapeHtml(publicUrl)}">Back to ${title}</a></p>`,
+  )
+
 /** Where the code is entered that another machine shows. @param form made by the provider, as below */
 export const codePage = (form: string, wasWrong: boolean): string =>
   plainPage(

@@ -18,7 +18,7 @@ import {
   accounts,
   type StoredAccounts,
 } from '../../../config/development-accounts.ts'
-import { codePage, confirmPage, signInPage, signOutPage } from './pages.ts'
+import { codePage, confirmPage, signedOutPage, signInPage, signOutPage } from './pages.ts'
 import { MemoryStore } from './store.ts'
 
 /** A private key, with the algorithm that it is for. */
@@ -52,7 +52,7 @@ export async function createProvider(options: ProviderOptions): Promise<RequestH
   const store = new MemoryStore()
   const provider = new Provider(options.config.issuer, {
     ...clientsOf(options),
-    ...behaviour(store),
+    ...behaviour(store, options.publicUrl),
     jwks: { keys: [...(options.keys ?? [await newKey()])] },
   })
   const answer = provider.callback()
@@ -101,7 +101,7 @@ function clientsOf({ config, publicUrl, keys }: ProviderOptions): Pick<Configura
   }
 }
 
-function behaviour(store: MemoryStore): Configuration {
+function behaviour(store: MemoryStore, publicUrl: string): Configuration {
   return {
     adapter: (model: string) => store.of(model),
     cookies: { keys: [randomBytes(32).toString('base64url')] },
@@ -139,8 +139,7 @@ function behaviour(store: MemoryStore): Configuration {
       rpInitiatedLogout: {
         enabled: true,
         logoutSource: (ctx, form) => send(ctx, signOutPage(form)),
-        postLogoutSuccessSource: (ctx) =>
-          send(ctx, messagePage('Signed out', 'Your session at this sign-in page has ended.')),
+        postLogoutSuccessSource: (ctx) => send(ctx, signedOutPage(publicUrl)),
       },
     },
     renderError: (ctx, { error, error_description: description = '' }) =>

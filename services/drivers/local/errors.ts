@@ -32,6 +32,9 @@ const failureByCode: Record<string, FailureClass> = {
 
 /** Clearer than the system's own words, where those mislead or a fix is always the same. */
 const wordsByCode: Record<string, string> = {
+  EPERM:
+    'operation not permitted: remove the immutable attribute if it is set (lsattr, chattr -i), or run Gantry as the owner',
+  EACCES: 'permission denied: allow the user that runs Gantry to enter, read and write it',
   EROFS: 'read-only file system: mount it writable or choose another folder',
   EISDIR: 'a folder stands where the file should go',
   ENOTEMPTY: 'a folder stands where the file should go',
@@ -134,7 +137,6 @@ export function probeError(error: unknown, root: string): unknown {
       known.message === noFolder
         ? '; use the folder that it is in'
         : `; check the path on the host of the platform, or create a new target with "mkdir -p ${shellArgument(root)}"`,
-    permission: '; allow the user that runs the platform to enter and read it',
   }
   return new StoreError(failure, `fsRoot ${root}: ${known.message}${fixes[known.failure] ?? ''}`, {
     cause: error,

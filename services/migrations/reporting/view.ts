@@ -213,6 +213,8 @@ export function progressOf({ record, counts, underWay, failed, changes, conditio
       filesSkipped,
       foldersScanned: scannedFolders(counts),
       failedPaths: failed,
+      filesDeleted: counts.filesRemoved,
+      foldersDeleted: counts.foldersRemoved,
       ...vanishedOf(record, counts),
       ...publicChanges(changes),
       migratedBytesByScan: counts.bytesMigrated - counts.bytesChanged,

@@ -25,6 +25,8 @@ const Progress = model('Progress', {
   filesSkipped: Count('Files that were already at the target'),
   foldersScanned: Count('Folders found so far'),
   failedPaths: Count('Paths that could not be copied'),
+  filesDeleted: Count('Files deleted at the target because they are gone from the source'),
+  foldersDeleted: Count('Folders deleted at the target because they are gone from the source'),
   ...vanishedFigures,
   ...changeFigures,
   migratedBytesByScan: Count('Bytes of files copied by the scan'),

@@ -6,6 +6,10 @@ const keepModes = `Keep permission bits; default: ${defaultMetadata.modes}. Set-
 const keepOwners = `Keep user and group, by number; default: ${defaultMetadata.owners}. Changing ownership requires root`
 const keepAttributes = `Keep extended attributes, including POSIX access control lists; default: ${defaultMetadata.attributes}`
 
+const keptByDefault = Object.entries(defaultMetadata)
+  .flatMap(([name, isKept]) => (isKept ? [name] : []))
+  .join(' and ')
+
 /** What a migration is told to keep. */
 export const MetadataChoice = {
   ...strict({
@@ -13,7 +17,7 @@ export const MetadataChoice = {
     owners: Type.Optional(Switch(defaultMetadata.owners, keepOwners)),
     attributes: Type.Optional(Switch(defaultMetadata.attributes, keepAttributes)),
   }),
-  description: `What to keep besides content and times; default: ${JSON.stringify(defaultMetadata)}`,
+  description: `What to keep besides content and times; default: ${keptByDefault}`,
 }
 
 /** What it keeps. */

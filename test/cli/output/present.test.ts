@@ -9,6 +9,7 @@ import type { Contract } from '../../../subjects/kit/contract.ts'
 import { GantryError } from '../../../subjects/kit/errors.ts'
 import { contracts, resources } from '../../../subjects/index.ts'
 import { fieldsOf, jsonSchema } from '../../../subjects/kit/json-schema.ts'
+import { planCounts } from '../../../subjects/migrations/model/plan-terms.ts'
 import { testTerminal } from '../support.ts'
 
 function shown(
@@ -52,6 +53,38 @@ test('--json is exactly the reply: in one line for programs, in several on a ter
 test('a list shows the columns that its contract names', () => {
   const key = { id: 'k1', name: 'n', notes: 'not shown', owner: 'o', kind: 'key' }
   expect(shown(keys.list, [key]).out.split('\n')[0]?.split(/ +/)).toEqual(keys.list.cli?.columns)
+})
+
+test('a plan has files with their bytes, and only what there is', () => {
+  const counts = Object.fromEntries(Object.keys(planCounts).map((name) => [name, 0]))
+  const plan = { planId: 'p', migrationId: 'first', status: 'COMPLETE', startedAt: '2026-01-02T00:00:00.000Z' }
+  const { out } = shown(migrations.plan, {
+    ...plan,
+    ...counts,
+    internalId: 'i',
+    filesToSkip: 2,
+    bytesToSkip: 1_536,
+    foldersToMake: 3,
+    deletionsNeedApproval: false,
+    samples: [{ action: 'SKIP', path: '/a', reason: 'equal' }],
+  })
+  const names = out
+    .split('\n')
+    .map((line) => line.split(/ {2,}/)[0])
+    .filter((name) => name !== '')
+  expect(names).toEqual([
+    'planId',
+    'migrationId',
+    'status',
+    'startedAt',
+    'toCopy',
+    'alreadyAtTarget',
+    'foldersToMake',
+    'samples',
+    'action',
+    'SKIP',
+  ])
+  expect(out).toMatch(/toCopy +0 files \(0 B\)\nalreadyAtTarget +2 files \(1\.5 KiB\)/)
 })
 
 test('an empty list and an empty reply say so', () => {

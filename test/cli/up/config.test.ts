@@ -75,3 +75,14 @@ test('what is set is shown, with secrets masked; all that can be set with its de
   expect(all.map(({ name }) => name)).not.toContain('gantry.seed')
   expect((await config('print', '--defaults')).out).not.toContain('swordfish')
 })
+
+test('what variables set is shown too, as it counts for more than the files', async () => {
+  write('messaging.config', '{"port": 5000}')
+  const env = { GANTRY_HOME: home, GANTRY_BROKER_PORT: '5001', GANTRY_LISTEN_ADDRESS: '0.0.0.0' }
+  const { out } = await gantry(['config', 'print', '--json'], { env })
+  expect(JSON.parse(out)).toMatchObject([
+    { file: 'GANTRY_BROKER_PORT', name: 'broker.port', value: '5001' },
+    { file: 'GANTRY_LISTEN_ADDRESS', value: '0.0.0.0' },
+    { file: 'messaging.config', name: 'port', value: '5000' },
+  ])
+})

@@ -27,6 +27,8 @@ const info = (state: Info['state'], progress: Partial<Info['progress']> = {}, id
     filesSkipped: 100,
     foldersScanned: 1,
     failedPaths: 0,
+    filesDeleted: 0,
+    foldersDeleted: 0,
     migratedBytesByScan: 2 ** 20,
     migratedBytesByChanges: 0,
     ...progress,

@@ -23,6 +23,7 @@ export function KeyTable({
     label: 'Owner',
     cell: (key) => <Named>{key.owner}</Named>,
     by: (key) => key.owner,
+    width: 1.4,
   }
   const columns: readonly Column<Key>[] = [
     {
@@ -43,24 +44,25 @@ export function KeyTable({
       label: 'Kind',
       cell: ({ kind, revoked }) => <Status of={revoked === undefined ? kind : 'revoked'} />,
       by: ({ kind }) => kind,
+      width: 0.9,
     },
     {
       label: 'Created',
       cell: ({ created }) => <Time at={created} />,
       by: ({ created }) => created,
-      width: 1.4,
+      width: 1.2,
     },
     {
       label: 'Expires',
       cell: ({ expires }) => (expires === undefined ? 'never' : <Time at={expires} />),
       by: ({ expires = '' }) => expires,
-      width: 1.4,
+      width: 1.2,
     },
     {
       label: 'Last used',
       cell: ({ lastUsed }) => <Time at={lastUsed} />,
       by: ({ lastUsed = '' }) => lastUsed,
-      width: 1.4,
+      width: 1.2,
     },
     {
       label: 'Actions',

@@ -27,7 +27,7 @@ export default function KeysPage() {
     >
       {own?.length === 0 && (
         <Empty>
-          You have no API keys yet. Programs and the command line authenticate with an API key. Create one
+          You have no active API keys. Programs and the command line authenticate with an API key. Create one
           with only the permissions that the program needs.
         </Empty>
       )}

@@ -45,6 +45,7 @@ const columns: readonly Column<AuditRecord & { readonly sequence: number }>[] = 
 
 export default function AuditPage() {
   const session = useSession()
+  const { verdict, isPending, verify } = useVerdict()
   const [filter, setFilter] = useState<Partial<Input<(typeof audit)['list']>>>({})
   const { data, error, hasNextPage, fetchNextPage, isFetching } = useInfiniteQuery({
     queryKey: keyOf(audit.list, { pages: filter }),
@@ -60,8 +61,21 @@ export default function AuditPage() {
       error={error}
       contract={audit.list}
       input={filter}
-      actions={mayCall(session, audit.verify) && <Verify />}
+      actions={
+        mayCall(session, audit.verify) && (
+          <Button onClick={() => void verify()} loading={isPending}>
+            Verify the audit log
+          </Button>
+        )
+      }
     >
+      {verdict && (
+        <Alert role="status" color={verdict.intact ? 'green' : 'red'} p="xs" mb="md" className="name">
+          {verdict.intact
+            ? `Intact: ${countOf(verdict.records, 'record')}${verdict.fromFirst ? ', including the first record' : ''}. Hash: ${verdict.hash ?? '–'}`
+            : `Broken at record ${verdict.brokenAt ?? '?'}: ${verdict.problem ?? ''}`}
+        </Alert>
+      )}
       <Filters
         contract={audit.list}
         fields={['what', 'user', 'object', 'result', 'since', 'until']}
@@ -80,8 +94,8 @@ export default function AuditPage() {
 
 type Verdict = Output<(typeof audit)['verify']>
 
-/** Walks along the whole chain, in the pages that it is answered in. */
-function Verify() {
+/** Of the whole chain, in the pages that it is answered in. */
+function useVerdict() {
   const session = useSession()
   const [verdict, setVerdict] = useState<Verdict>()
   const [isPending, setPending] = useState(false)
@@ -101,18 +115,5 @@ function Verify() {
     }
     setPending(false)
   }
-  return (
-    <>
-      <Button onClick={() => void verify()} loading={isPending}>
-        Verify the audit log
-      </Button>
-      {verdict && (
-        <Alert role="status" color={verdict.intact ? 'green' : 'red'} p="xs" className="name">
-          {verdict.intact
-            ? `Intact: ${countOf(verdict.records, 'record')}${verdict.fromFirst ? ', including the first record' : ''}. Hash: ${verdict.hash ?? '–'}`
-            : `Broken at record ${verdict.brokenAt ?? '?'}: ${verdict.problem ?? ''}`}
-        </Alert>
-      )}
-    </>
-  )
+  return { verdict, isPending, verify }
 }

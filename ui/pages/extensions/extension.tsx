@@ -27,6 +27,7 @@ export default function ExtensionPage() {
   return (
     <Page
       title={data?.name ?? prefix}
+      of={{ to: '/extensions', label: 'Extensions' }}
       error={error}
       contract={extensions.show}
       input={{ prefix }}

@@ -39,7 +39,9 @@ export default function HomePage() {
   const firing = useAnswer(alerts.list, { state: 'firing', limit: 10 })
   const all = counted.flatMap(([name]) => summary.data?.[name].migrations ?? [])
   const failed = all.reduce((sum, { progress }) => sum + progress.failedPaths, 0)
-  const lag = Math.max(0, ...all.map(({ progress }) => progress.changeLagSeconds ?? 0))
+  // Who stopped one knows that it does not follow.
+  const following = all.filter(({ state }) => state !== 'STOPPED')
+  const lag = Math.max(0, ...following.map(({ progress }) => progress.changeLagSeconds ?? 0))
   if (summary.isLoading) return <Page title="Home">{null}</Page>
   return (
     <Page title="Home" error={summary.error} contract={migrations.summary}>

@@ -27,6 +27,7 @@ export default function CatalogPage() {
   return (
     <Page
       title={catalogId}
+      of={{ to: '/metadata/catalogs', label: 'Catalogs' }}
       error={error}
       contract={metadataCatalogs.get}
       input={{ catalogId }}
@@ -67,9 +68,11 @@ export default function CatalogPage() {
           ))}
         </Facts>
       )}
-      <Section title="Browse">
-        <Browser catalogId={catalogId} />
-      </Section>
+      {data && (
+        <Section title="Browse">
+          <Browser catalogId={catalogId} />
+        </Section>
+      )}
     </Page>
   )
 }

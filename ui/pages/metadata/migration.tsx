@@ -20,6 +20,8 @@ import { type Column, Table } from '../../kit/table.tsx'
 import { Tabs } from '../../kit/tabs.tsx'
 import { useParam } from '../../kit/use-param.ts'
 
+const all = { to: '/metadata/migrations', label: 'Metadata migrations' } as const
+
 /** One migration of metadata. */
 export default function MetadataMigrationPage() {
   const { migrationName } = useParams({ strict: false }) as { readonly migrationName: string }
@@ -27,13 +29,14 @@ export default function MetadataMigrationPage() {
   const { data, error } = useAnswer(metadataMigrations.get, { migrationName })
   if (data === undefined)
     return (
-      <Page title={migrationName} error={error}>
+      <Page title={migrationName} of={all} error={error}>
         {null}
       </Page>
     )
   return (
     <Page
       title={migrationName}
+      of={all}
       beside={<Status of={data.state} />}
       error={error}
       contract={metadataMigrations.get}
@@ -63,28 +66,30 @@ function Actions({ migration }: { readonly migration: MetadataMigration }) {
   const { data: rules = [] } = useAll(metadataRules.list, ({ ruleName }) => ruleName)
   const { migrationName, state } = migration
   const input = { migrationName }
+  const goes = state === 'RUNNING' ? 'Stop the migration first.' : undefined
   return (
     <>
-      {state === 'PAUSED' && (
-        <Action contract={metadataMigrations.resume} input={input}>
-          Resume
-        </Action>
-      )}
-      {state !== 'RUNNING' && state !== 'PAUSED' && (
-        <Action contract={metadataMigrations.start} input={input}>
-          Start
-        </Action>
-      )}
-      {state === 'RUNNING' && (
-        <Action contract={metadataMigrations.pause} input={input}>
-          Pause
-        </Action>
-      )}
-      {(state === 'RUNNING' || state === 'PAUSED') && (
-        <Action contract={metadataMigrations.stop} input={input}>
-          Stop
-        </Action>
-      )}
+      <Action
+        contract={state === 'PAUSED' ? metadataMigrations.resume : metadataMigrations.start}
+        input={input}
+        unless={state === 'RUNNING' ? 'The migration is running already.' : undefined}
+      >
+        {state === 'PAUSED' ? 'Resume' : 'Start'}
+      </Action>
+      <Action
+        contract={metadataMigrations.pause}
+        input={input}
+        unless={state === 'RUNNING' ? undefined : 'The migration is not running.'}
+      >
+        Pause
+      </Action>
+      <Action
+        contract={metadataMigrations.stop}
+        input={input}
+        unless={state === 'RUNNING' || state === 'PAUSED' ? undefined : 'The migration is not running.'}
+      >
+        Stop
+      </Action>
       {migration.held > 0 && (
         <Action
           contract={metadataMigrations['approve-drops']}
@@ -103,32 +108,30 @@ function Actions({ migration }: { readonly migration: MetadataMigration }) {
         initial={{ ruleNames: migration.ruleNames, onConflict: migration.onConflict }}
         choices={{ ruleNames: rules.map(({ ruleName }) => ruleName) }}
       />
-      {state !== 'RUNNING' && (
-        <>
-          <Action
-            contract={metadataMigrations.reset}
-            input={input}
-            confirm={{
-              name: migrationName,
-              warning:
-                'At its next start, the migration compares everything as if it had never run. Objects at the target stay.',
-            }}
-          >
-            Reset
-          </Action>
-          <Action
-            contract={metadataMigrations.delete}
-            input={input}
-            confirm={{
-              name: migrationName,
-              warning: 'The migration is deleted from Gantry. Objects at the target stay.',
-            }}
-            onDone={() => void navigate({ to: '/metadata/migrations' })}
-          >
-            Delete
-          </Action>
-        </>
-      )}
+      <Action
+        contract={metadataMigrations.reset}
+        input={input}
+        unless={goes}
+        confirm={{
+          name: migrationName,
+          warning:
+            'At its next start, the migration compares everything as if it had never run. Objects at the target stay.',
+        }}
+      >
+        Reset
+      </Action>
+      <Action
+        contract={metadataMigrations.delete}
+        input={input}
+        unless={goes}
+        confirm={{
+          name: migrationName,
+          warning: 'The migration is deleted from Gantry. Objects at the target stay.',
+        }}
+        onDone={() => void navigate({ to: all.to })}
+      >
+        Delete
+      </Action>
     </>
   )
 }

@@ -6,7 +6,7 @@ import type { Condition } from '../../../subjects/migrations/model/conditions.ts
 import type { Migration } from '../../../subjects/migrations/model/model.ts'
 import { platform } from '../../../subjects/platform/platform.ts'
 import { Action } from '../../kit/action.tsx'
-import { shownText, wordsOf } from '../../kit/format.ts'
+import { countOf, shownText, wordsOf } from '../../kit/format.ts'
 import { Named, Time } from '../../kit/named.tsx'
 
 /** Pages where one sees more, or changes what is in the way. */
@@ -25,19 +25,26 @@ function storeOf(reason: ConditionReason, { source, target }: Migration) {
   return reason.startsWith('TARGET_') ? { role: 'target', fileSystemId: target } : undefined
 }
 
+/** A message without the commands that it ends its advice with: beside it stands the button that does the same. */
+const textOf = ({ reason, message }: Condition, { failedPathCount }: Migration): string =>
+  reason === 'PATHS_FAILED'
+    ? `${countOf(failedPathCount, 'path')} could not be copied`
+    : message.replaceAll(/ with "gantry [^"]*"/g, '')
+
 /** What is in the way of a migration, and what can be done about it. */
 export function ConditionAlert({
   migration,
-  condition: { reason, message, since },
+  condition,
 }: {
   readonly migration: Migration
   readonly condition: Condition
 }) {
+  const { reason, since } = condition
   const page = pages[reason]
   const store = storeOf(reason, migration)
   return (
     <Alert color="yellow" title={wordsOf(reason)} mt="sm">
-      <Named>{shownText(message)}</Named> (since <Time at={since} />)
+      <Named>{shownText(textOf(condition, migration))}</Named> (since <Time at={since} />)
       <Group mt="xs" gap="sm">
         <Remedy migrationId={migration.migrationId} reason={reason} />
         {reason === 'PATHS_FAILED' && (

@@ -21,8 +21,8 @@ interface Told {
 /** Those that are kept in sight. */
 const mostShown = 100
 
-/** What happened to a migration: what the platform has noted, and what is told while one looks. */
-export function Events({ migrationId }: { readonly migrationId: string }) {
+/** What is told of a migration while its page is open, whichever part of it one looks at; the newest first. */
+export function useTold(migrationId: string): readonly Told[] {
   const [told, setTold] = useState<readonly Told[]>([])
   const hear = useCallback((messages: readonly { readonly subject: string; readonly body: unknown }[]) => {
     const at = new Date().toISOString()
@@ -34,6 +34,17 @@ export function Events({ migrationId }: { readonly migrationId: string }) {
     setTold((before) => [...heard.toReversed(), ...before].slice(0, mostShown))
   }, [])
   useGathered(eventSubject(migrations.get.resource, '*', subjectToken(migrationId)), hear)
+  return told
+}
+
+/** What happened to a migration: what the platform has noted, and what was told since its page is open. */
+export function Events({
+  migrationId,
+  told,
+}: {
+  readonly migrationId: string
+  readonly told: readonly Told[]
+}) {
   const { data = [] } = useAll(notifications.list, ({ id }) => id, { filter: { object: migrationId } })
   return (
     <>
@@ -45,7 +56,7 @@ export function Events({ migrationId }: { readonly migrationId: string }) {
             {told.map(({ at, event, state }, index) => (
               <li key={told.length - index}>
                 <Time at={at} /> <Named>{wordsOf(event)}</Named>{' '}
-                {state !== undefined && <Status of={state} />}
+                {state !== undefined && wordsOf(state) !== wordsOf(event) && <Status of={state} />}
               </li>
             ))}
           </ul>

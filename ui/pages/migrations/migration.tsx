@@ -1,7 +1,11 @@
 import { Button, Text } from '@mantine/core'
 import { Link, useNavigate, useParams } from '@tanstack/react-router'
+import { cleanups } from '../../../subjects/migrations/cleanups.ts'
 import { migrations } from '../../../subjects/migrations/migrations.ts'
 import type { Migration } from '../../../subjects/migrations/model/model.ts'
+import { verifications } from '../../../subjects/migrations/verifications.ts'
+import { notifications } from '../../../subjects/observability/notifications.ts'
+import { exclusions } from '../../../subjects/rules/exclusions.ts'
 import { mayCall, useAnswer } from '../../data/calls.ts'
 import { useMigrationEvents } from '../../data/migrations.ts'
 import { useSession } from '../../data/session-context.ts'
@@ -12,8 +16,9 @@ import { Named } from '../../kit/named.tsx'
 import { Page } from '../../kit/page.tsx'
 import { MigrationStatus } from '../../kit/status.tsx'
 import { Tabs } from '../../kit/tabs.tsx'
+import { useParam } from '../../kit/use-param.ts'
 import { ConditionAlert } from './condition-alert.tsx'
-import { Events } from './events.tsx'
+import { Events, useTold } from './events.tsx'
 import { Failures } from './failures.tsx'
 import { Overview } from './overview.tsx'
 import { Plan } from './plan.tsx'
@@ -21,6 +26,17 @@ import { MigrationRules } from './migration-rules.tsx'
 import { Cleanups, Verifications } from './jobs.tsx'
 
 const going = ['RUNNING', 'LIVE', 'SCHEDULED', 'RECURRENCE_SCHEDULED', 'WAITING_FOR_NEXT_RECURRENCE']
+
+/** What each part shows the answer of; the first shows more than one, of which this has the most. */
+const shownBy = {
+  Failures: migrations.failures,
+  Plan: migrations.plan,
+  Rules: exclusions.attached,
+  Verifications: verifications.list,
+  Cleanups: cleanups.list,
+} as const
+
+const all = { to: '/migrations', label: 'Migrations' } as const
 
 /** One migration: how far it is, what is in its way, and all that can be done with it. */
 export default function MigrationPage() {
@@ -30,9 +46,11 @@ export default function MigrationPage() {
   // What its first part shows is asked for at the same time, and nothing moves when it comes.
   const progress = useAnswer(migrations.progress, { migrationId })
   const states = useAnswer(migrations.states, { migrationId })
+  const told = useTold(migrationId)
+  const [tab] = useParam('tab')
   if (data === undefined || progress.isLoading || states.isLoading)
     return (
-      <Page title={migrationId} error={error}>
+      <Page title={migrationId} of={all} error={error}>
         {null}
       </Page>
     )
@@ -40,10 +58,17 @@ export default function MigrationPage() {
   return (
     <Page
       title={migrationId}
+      of={all}
       beside={<MigrationStatus of={data} />}
       error={error}
-      contract={migrations.get}
-      input={{ migrationId }}
+      contract={
+        tab in shownBy
+          ? shownBy[tab as keyof typeof shownBy]
+          : tab === 'Events'
+            ? notifications.list
+            : migrations.progress
+      }
+      input={tab === 'Events' ? { object: migrationId } : { migrationId }}
       actions={<Actions migration={data} />}
     >
       <Text>
@@ -62,7 +87,7 @@ export default function MigrationPage() {
             Rules: <MigrationRules migration={data} />,
             Verifications: <Verifications migrationId={migrationId} />,
             Cleanups: <Cleanups migrationId={migrationId} />,
-            Events: <Events migrationId={migrationId} />,
+            Events: <Events migrationId={migrationId} told={told} />,
           }}
         />
       </Later>
@@ -75,20 +100,28 @@ function Actions({ migration }: { readonly migration: Migration }) {
   const navigate = useNavigate()
   const { migrationId, state, resumable, migrationPriority, targetActionPolicy } = migration
   const isGoing = going.includes(state)
-  const isStill = !isGoing && state !== 'STOPPING'
+  const isStopping = state === 'STOPPING'
+  const goes = isStopping ? 'The migration is stopping.' : isGoing ? 'Stop the migration first.' : undefined
+  const started = isStopping
+    ? goes
+    : isGoing
+      ? 'The migration is started already.'
+      : state === 'COMPLETED'
+        ? 'The migration is completed. Rescan a folder, or reset it to start over.'
+        : undefined
   const input = { migrationId }
   return (
     <>
-      {isStill && state !== 'COMPLETED' && (
-        <Action contract={resumable ? migrations.resume : migrations.start} input={input}>
-          {resumable ? 'Resume' : 'Start'}
-        </Action>
-      )}
-      {isGoing && (
-        <Action contract={migrations.stop} input={input}>
-          Stop
-        </Action>
-      )}
+      <Action contract={resumable ? migrations.resume : migrations.start} input={input} unless={started}>
+        {resumable ? 'Resume' : 'Start'}
+      </Action>
+      <Action
+        contract={migrations.stop}
+        input={input}
+        unless={isGoing ? undefined : (goes ?? 'The migration is not running.')}
+      >
+        Stop
+      </Action>
       <FormDialog
         button="Change"
         title={`Change ${migrationId}`}
@@ -103,6 +136,7 @@ function Actions({ migration }: { readonly migration: Migration }) {
         verb="Rescan"
         given={input}
         initial={{ path: migration.path }}
+        beside={() => targetActionPolicy === 'Overwrite' && <OverwriteHint />}
       />
       {mayCall(session, migrations.create) && (
         <Button
@@ -114,33 +148,38 @@ function Actions({ migration }: { readonly migration: Migration }) {
           Clone
         </Button>
       )}
-      {isStill && (
-        <>
-          <Action
-            contract={migrations.reset}
-            input={input}
-            confirm={{
-              name: migrationId,
-              warning:
-                'The migration starts over. Its queue, statistics and failures are deleted; copied files stay.',
-            }}
-          >
-            Reset
-          </Action>
-          <Action
-            contract={migrations.delete}
-            input={input}
-            confirm={{
-              name: migrationId,
-              warning:
-                'The migration is deleted with its statistics and failures. Files at source and target stay.',
-            }}
-            onDone={() => void navigate({ to: '/migrations' })}
-          >
-            Delete
-          </Action>
-        </>
-      )}
+      <Action
+        contract={migrations.reset}
+        input={input}
+        unless={goes}
+        confirm={{
+          name: migrationId,
+          warning:
+            'The migration starts over. Its queue, statistics and failures are deleted; copied files stay.',
+        }}
+      >
+        Reset
+      </Action>
+      <Action
+        contract={migrations.delete}
+        input={input}
+        unless={goes}
+        confirm={{
+          name: migrationId,
+          warning:
+            'The migration is deleted with its statistics and failures. Files at source and target stay.',
+        }}
+        onDone={() => void navigate({ to: all.to })}
+      >
+        Delete
+      </Action>
     </>
   )
 }
+
+const OverwriteHint = () => (
+  <Text size="sm" mt="sm">
+    The action policy of this migration is Overwrite: all files in the folder are copied again, also those
+    that have not changed. To copy only what differs, change the policy first.
+  </Text>
+)

@@ -2,7 +2,7 @@ import { Button, Group, SegmentedControl, Stepper, Text } from '@mantine/core'
 import { useDisclosure } from '@mantine/hooks'
 import { Link, useNavigate } from '@tanstack/react-router'
 import { useId, useState } from 'react'
-import { filesystems } from '../../../subjects/filesystems/filesystems.ts'
+import { type Filesystem, filesystems } from '../../../subjects/filesystems/filesystems.ts'
 import type { Input } from '../../../subjects/kit/contract.ts'
 import { fieldsOf, pick } from '../../../subjects/kit/json-schema.ts'
 import { migrations } from '../../../subjects/migrations/migrations.ts'
@@ -33,6 +33,9 @@ import {
 } from './draft.ts'
 import { Plan } from './plan.tsx'
 
+const pageTitle = 'Create a migration'
+const allMigrations = { to: '/migrations', label: 'Migrations' } as const
+
 /** Creates a migration in steps; the last shows what it would do, before it does anything. */
 export default function NewMigrationPage() {
   const session = useSession()
@@ -40,20 +43,46 @@ export default function NewMigrationPage() {
   const { data, error } = useAnswer(migrations.get, { migrationId: from }, { isWanted: from !== '' })
   if (!mayCall(session, migrations.create))
     return (
-      <Page title="Create a migration" contract={migrations.create}>
+      <Page title={pageTitle} of={allMigrations} contract={migrations.create}>
         {null}
       </Page>
     )
   if (from !== '' && data === undefined)
     return (
-      <Page title="Create a migration" error={error}>
+      <Page title={pageTitle} of={allMigrations} error={error}>
         {null}
       </Page>
     )
-  return <Steps initial={data === undefined ? { path: '/' } : draftOf(data)} />
+  return <WithStores cloned={data === undefined ? undefined : draftOf(data)} />
 }
 
-function Steps({ initial }: { readonly initial: Draft }) {
+/** Once it is known what there is to choose from. */
+function WithStores({ cloned }: { readonly cloned: Draft | undefined }) {
+  const { data: stores, error } = useAll(filesystems.list, ({ fileSystemId }) => fileSystemId)
+  if (stores === undefined || stores.length === 0)
+    return (
+      <Page title={pageTitle} of={allMigrations} error={error}>
+        {stores && (
+          <Empty>
+            A migration needs a source and a target. <Link to="/stores">Add them first.</Link>
+          </Empty>
+        )}
+      </Page>
+    )
+  return <Steps initial={cloned ?? draftWith(stores)} stores={stores} />
+}
+
+/** Where there is only one to choose, it is chosen. */
+function draftWith(stores: readonly Filesystem[]): Draft {
+  const only = (isSource: boolean) => {
+    const [first, ...others] = stores.filter((store) => store.isSource === isSource)
+    return others.length === 0 ? first?.fileSystemId : undefined
+  }
+  const [source, target] = [only(true), only(false)]
+  return { path: '/', ...(source !== undefined && { source }), ...(target !== undefined && { target }) }
+}
+
+function Steps({ initial, stores }: { readonly initial: Draft; readonly stores: readonly Filesystem[] }) {
   const session = useSession()
   const navigate = useNavigate()
   const [at, setAt] = useState(0)
@@ -62,7 +91,6 @@ function Steps({ initial }: { readonly initial: Draft }) {
   const create = useCommand(migrations.create, { isShown: true })
   const start = useCommand(migrations.start, { isShown: true })
   const remove = useCommand(migrations.delete)
-  const { data: stores = [], isSuccess } = useAll(filesystems.list, ({ fileSystemId }) => fileSystemId)
   const choices = useChoices(stores)
   const mode = modeOf(
     draft,
@@ -72,6 +100,7 @@ function Steps({ initial }: { readonly initial: Draft }) {
   const lastToFill = steps.length - 1
   const input = inputOf(draft, steps) as Input<typeof migrations.create>
   const { problems, shown, edit } = useProblems(create.error)
+  const name = useName(draft.migrationId)
   const change = (next: Draft) => {
     edit(draft, next)
     setDraft(next)
@@ -95,16 +124,8 @@ function Steps({ initial }: { readonly initial: Draft }) {
         setAt(lastToFill + 1)
       },
     })
-  if (isSuccess && stores.length === 0)
-    return (
-      <Page title="Create a migration">
-        <Empty>
-          A migration needs a source and a target. <Link to="/stores">Add them first.</Link>
-        </Empty>
-      </Page>
-    )
   return (
-    <Page title="Create a migration">
+    <Page title={pageTitle} of={allMigrations}>
       <Stepper
         active={at}
         onStepClick={(step) =>
@@ -119,8 +140,8 @@ function Steps({ initial }: { readonly initial: Draft }) {
       <form
         onSubmit={(event) => {
           event.preventDefault()
-          if (at < lastToFill) setAt(at + 1)
-          else createIt(false)
+          if (at === lastToFill) createIt(false)
+          else void name.isFree().then((isFree) => isFree && setAt(at + 1))
         }}
       >
         {at === 0 && (
@@ -136,9 +157,17 @@ function Steps({ initial }: { readonly initial: Draft }) {
             values={draft}
             onChange={change}
             choices={choices}
-            problems={problems}
+            problems={[...problems, ...name.problems]}
           />
         )}
+        {steps[at]?.title === 'Rules' &&
+          choices['exclusions']?.length === 0 &&
+          choices['inclusions']?.length === 0 && (
+            <Text size="sm" mt="md">
+              There are no rules of your own yet. Rules exclude files or limit a migration to some.{' '}
+              <Link to="/rules">Create rules</Link>, or continue without.
+            </Text>
+          )}
         {at === 0 && <Browse draft={draft} onChange={change} />}
         {created && <Plan migrationId={created.migrationId} />}
         {shown !== null && <Failure title="The migration was not created" error={shown} />}
@@ -188,6 +217,30 @@ function Steps({ initial }: { readonly initial: Draft }) {
   )
 }
 
+/** Whether the name that is typed can be used, as the platform knows before all else is filled in. */
+function useName(migrationId: string | undefined) {
+  const session = useSession()
+  const [taken, setTaken] = useState<string>()
+  return {
+    problems:
+      taken === undefined || taken !== migrationId
+        ? []
+        : [
+            {
+              field: 'migrationId',
+              problem: 'A migration with this name exists already. Choose another name.',
+            },
+          ],
+    isFree: async (): Promise<boolean> => {
+      if (migrationId === undefined || !mayCall(session, migrations.list)) return true
+      // What is wrong with it otherwise is told when it is created.
+      const found = await session.call(migrations.list, { migrationIds: [migrationId] }).catch(() => [])
+      setTaken(found.length > 0 ? migrationId : undefined)
+      return found.length === 0
+    },
+  }
+}
+
 /** The fields in the order of the step. */
 function orderedPick(names: readonly string[]) {
   const all = fieldsOf(migrations.create.input)
@@ -198,9 +251,7 @@ function orderedPick(names: readonly string[]) {
   return { ...schema, properties, required: [...(schema.required ?? []), 'source'] }
 }
 
-function useChoices(
-  stores: readonly { readonly fileSystemId: string; readonly isSource: boolean }[],
-): Choices {
+function useChoices(stores: readonly Filesystem[]): Choices {
   const { data: excluding = [] } = useAll(exclusions.list, ({ id }) => id, {
     filter: { scope: 'userDefined' },
   })

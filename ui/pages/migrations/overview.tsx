@@ -47,9 +47,12 @@ export function Overview({ migration }: { readonly migration: Migration }) {
                 {progress.changeDetectionReason !== undefined && `: ${progress.changeDetectionReason}`}
               </Fact>
             )}
-            {progress.changeLagSeconds !== undefined && (
-              <Fact label="Lag">{durationText(progress.changeLagSeconds)}</Fact>
-            )}
+            {progress.changeLagSeconds !== undefined &&
+              (migration.state === 'STOPPED' ? (
+                <Fact label="Changes not followed for">{durationText(progress.changeLagSeconds)}</Fact>
+              ) : (
+                <Fact label="Lag">{durationText(progress.changeLagSeconds)}</Fact>
+              ))}
           </Facts>
           <Section title="Totals">
             <Text size="sm">
@@ -61,9 +64,14 @@ export function Overview({ migration }: { readonly migration: Migration }) {
               <Fact label="Found">{filesText(progress.filesScanned, progress.totalBytes)}</Fact>
               <Fact label="Copied">{filesText(progress.filesMigrated, progress.totalMigratedBytes)}</Fact>
               <Fact label="Already at the target">{countOf(progress.filesSkipped, 'file')}</Fact>
+              {progress.filesDeleted + progress.foldersDeleted > 0 && (
+                <Fact label="Deleted at the target">
+                  {`${countOf(progress.filesDeleted, 'file')}, ${countOf(progress.foldersDeleted, 'folder')}`}
+                </Fact>
+              )}
             </Facts>
           </Section>
-          <History migrationId={migrationId} bytesNow={progress.totalMigratedBytes} />
+          <History migration={migration} bytesNow={progress.totalMigratedBytes} />
         </>
       )}
       <Later>
@@ -99,16 +107,27 @@ const modeOf = ({ scanOnlyMigration, recurringMigration }: Migration): string =>
   recurringMigration ? 'recurring' : scanOnlyMigration ? 'one-time' : 'live'
 
 /** Bytes over time: what the platform has kept, and now. */
-function History({ migrationId, bytesNow }: { readonly migrationId: string; readonly bytesNow: number }) {
+function History({
+  migration: { migrationId, migrationStartTime, recurringMigration },
+  bytesNow,
+}: {
+  readonly migration: Migration
+  readonly bytesNow: number
+}) {
   const { data } = useAnswer(stats.history, { migrationId }, { everyMs: 6 * everyMs })
   if (data === undefined) return <ChartSpace />
+  // What was copied before the first sample is seen to have come, and not to have been there.
+  const begun =
+    migrationStartTime === undefined || recurringMigration
+      ? []
+      : [[Date.parse(migrationStartTime), 0] as const]
   const kept = data
     .map(({ timeStamp, migrationStats }) => [timeStamp, migrationStats.successfulBytesMigrated] as const)
     .toSorted(([one], [other]) => one - other)
   return (
     <Chart
       label="Bytes copied over time"
-      series={[{ label: 'Copied', points: [...kept, [Date.now(), bytesNow]] }]}
+      series={[{ label: 'Copied', points: [...begun, ...kept, [Date.now(), bytesNow]] }]}
       format={sizeText}
     />
   )

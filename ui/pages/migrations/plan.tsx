@@ -49,13 +49,13 @@ export function Plan({ migrationId }: { readonly migrationId: string }) {
   if (error !== undefined) return <Failure title="The plan could not be created" error={error} />
   if (plan === undefined)
     return (
-      <Text role="status">
+      <Text role="status" mt="md">
         <Loader size="xs" /> Comparing source and target…
       </Text>
     )
   return (
     <>
-      <Text role="status">
+      <Text role="status" mt="md">
         {plan.status === 'IN_PROGRESS'
           ? 'Comparing source and target; the figures are not final.'
           : 'This is a preview. Nothing has been changed.'}
@@ -71,6 +71,12 @@ export function Plan({ migrationId }: { readonly migrationId: string }) {
         <Fact label="To delete at the target">{filesOf(plan.filesToDelete, plan.bytesToDelete)}</Fact>
         <Fact label="Cannot be copied">{countText(plan.pathsRefused + plan.unreadablePaths)}</Fact>
       </Facts>
+      {plan.filesToReplace > 0 && (
+        <Text size="sm" my="sm">
+          Files to replace exist at the target and are written again, as the action policy of the migration
+          says.
+        </Text>
+      )}
       {plan.deletionsNeedApproval && (
         <Alert color="yellow" title="Deletions require approval">
           There are more deletions than this migration makes without approval. It stops before deleting until

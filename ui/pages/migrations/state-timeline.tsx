@@ -24,6 +24,9 @@ const columns: readonly Column<Span>[] = [
   },
 ]
 
+const textOf = (state: MigrationState, seconds: number, isNow: boolean) =>
+  `${wordsOf(state)}, ${durationText(seconds)}${isNow ? ' so far' : ''}`
+
 /** The states that a migration was in, one after the other; the bar shows how long each was beside the others. */
 export function StateTimeline({ migrationId }: { readonly migrationId: string }) {
   const { data = [] } = useAnswer(migrations.states, { migrationId })
@@ -45,13 +48,14 @@ export function StateTimeline({ migrationId }: { readonly migrationId: string })
         {spans.map(({ state, since, seconds, isNow }) => (
           <li
             key={`${since} ${state}`}
+            title={textOf(state, seconds, isNow)}
             style={{
               flexGrow: seconds,
               background: `var(--mantine-color-${colourOf(state)}-light)`,
               borderColor: `var(--mantine-color-${colourOf(state)}-filled)`,
             }}
           >
-            {`${wordsOf(state)}, ${durationText(seconds)}${isNow ? ' so far' : ''}`}
+            <span>{textOf(state, seconds, isNow)}</span>
           </li>
         ))}
       </ol>

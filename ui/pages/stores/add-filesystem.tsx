@@ -12,9 +12,12 @@ import { foreignFields } from './role.ts'
 
 /** A form for each kind, made from the schema of its contract: another kind needs no line here. */
 export function AddFilesystem({
+  role,
   isOpen,
   onClose,
 }: {
+  /** The one that is missing. */
+  readonly role: 'source' | 'target' | undefined
   readonly isOpen: boolean
   readonly onClose: () => void
 }) {
@@ -39,6 +42,7 @@ export function AddFilesystem({
           verb="Check and add"
           secrets={filesystemKinds[kind].secrets}
           hidden={foreignFields}
+          {...(role && { initial: { role } })}
           onCancel={onClose}
           onDone={onClose}
           beside={(input) => <CheckFirst contract={filesystems[`check-${kind}`]} input={input} />}

@@ -32,6 +32,7 @@ export default function StorePage() {
   return (
     <Page
       title={store.fileSystemId}
+      of={{ to: '/stores', label: 'Stores' }}
       beside={health.data && <Status of={health.data.healthy ? 'healthy' : 'not healthy'} />}
       error={error ?? health.error}
       contract={filesystems.get}
@@ -86,9 +87,11 @@ export default function StorePage() {
           ))}
         </Facts>
       )}
-      <Section title="Browse">
-        <FolderBrowser store={store} path={path || '/'} onOpen={setPath} />
-      </Section>
+      {data && (
+        <Section title="Browse">
+          <FolderBrowser store={store} path={path || '/'} onOpen={setPath} />
+        </Section>
+      )}
     </Page>
   )
 }

@@ -41,10 +41,20 @@ export default function StoresPage() {
           all={(data ?? []).filter((one) => one.isSource === isSource)}
         />
       ))}
-      <AddFilesystem isOpen={adding !== ''} onClose={() => setAdding('')} />
+      {data && (
+        <AddFilesystem role={missingRole(data)} isOpen={adding !== ''} onClose={() => setAdding('')} />
+      )}
     </Page>
   )
 }
+
+/** What a migration needs first. */
+const missingRole = (all: readonly Filesystem[]) =>
+  !all.some(({ isSource }) => isSource)
+    ? 'source'
+    : !all.some(({ isSource }) => !isSource)
+      ? 'target'
+      : undefined
 
 function Places({ isSource, all }: { readonly isSource: boolean; readonly all: readonly Filesystem[] }) {
   const { data: health = [] } = useAll(filesystems['health-all'], ({ fsId }) => fsId, {
