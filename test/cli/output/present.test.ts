@@ -57,7 +57,12 @@ test('a list shows the columns that its contract names', () => {
 
 test('a plan has files with their bytes, and only what there is', () => {
   const counts = Object.fromEntries(Object.keys(planCounts).map((name) => [name, 0]))
-  const plan = { planId: 'p', migrationId: 'first', status: 'COMPLETE', startedAt: '2026-01-02T00:00:00.000Z' }
+  const plan = {
+    planId: 'p',
+    migrationId: 'first',
+    status: 'COMPLETE',
+    startedAt: '2026-01-02T00:00:00.000Z',
+  }
   const { out } = shown(migrations.plan, {
     ...plan,
     ...counts,
