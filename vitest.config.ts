@@ -91,6 +91,7 @@ export default defineConfig({
             'test/support/python.setup.ts',
             'test/support/go-programs.setup.ts',
             'test/support/hdfs.setup.ts',
+            'test/support/s3a-client.setup.ts',
             'test/support/hive-metastore.setup.ts',
             'test/support/iceberg-rest.setup.ts',
             'test/support/kafka.setup.ts',

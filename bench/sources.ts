@@ -22,11 +22,11 @@ function makeFiles(folder: string, folders: number, filesInEach: number, sizeByt
   }
 }
 
-function makeLarge(folder: string): void {
+function makeLarge(folder: string, sizeBytes: number): void {
   mkdirSync(folder)
   const block = Buffer.alloc(blockBytes)
   const file = openSync(join(folder, 'large'), 'w')
-  for (let at = 0; at < oneGiB; at += block.length) writeSync(file, block.fill(`${at} `))
+  for (let at = 0; at < sizeBytes; at += block.length) writeSync(file, block.fill(`${at} `))
   closeSync(file)
 }
 
@@ -52,5 +52,6 @@ export const sources = {
   million: { name: '1,000,000 empty in 1,000 folders', ...equal(1_000, 1_000, 0) },
   millionInOne: { name: '1,000,000 empty in one folder', ...equal(1, 1_000_000, 0) },
   folders: { name: '1,000,000 folders', fileCount: 1_000_000, make: (folder) => makeFolders(folder, 100, 3) },
-  large: { name: '1 GiB', fileCount: 1, make: makeLarge, isLarge: true },
+  large: { name: '1 GiB', fileCount: 1, make: (folder) => makeLarge(folder, oneGiB), isLarge: true },
+  quarter: { name: '256 MiB', fileCount: 1, make: (folder) => makeLarge(folder, oneGiB / 4), isLarge: true },
 } as const satisfies Record<string, Source>

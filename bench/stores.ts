@@ -118,7 +118,8 @@ const jobs: readonly Job[] = [
   { store: 'S3', open: s3, source: sources.manyObjects, aim: '≥ 1.3' },
   { store: 'S3', open: s3, source: sources.large, aim: '≥ 1.0' },
   { store: 'Cloud Storage', open: gcs, source: sources.objects, aim: '≥ 1.3' },
-  { store: 'Cloud Storage', open: gcs, source: sources.large, aim: '≥ 1.0' },
+  // Of 1 GiB its server, which has all in memory, takes more than 20.
+  { store: 'Cloud Storage', open: gcs, source: sources.quarter, aim: '≥ 1.0' },
   { store: 'HDFS', open: hdfs, source: sources.fewObjects, aim: '≥ 1.3' },
   { store: 'HDFS', open: hdfs, source: sources.large, aim: '≥ 1.0' },
 ]
@@ -285,9 +286,9 @@ function figuresOf({ store, source, aim }: Job, costing: Costing): Figure[] {
 export async function benchStores(wanted: readonly string[] = []): Promise<void> {
   const isWanted = ({ store, source }: Job) =>
     wanted.length === 0 || wanted.some((part) => `${source.name} to ${store}`.includes(part))
-  const figures: Figure[] = []
-  for (const job of jobs.filter(isWanted)) figures.push(...figuresOf(job, await measure(job)))
-  print('Stores behind HTTP', figures)
+  // As each takes minutes, and a server may end before the next.
+  for (const job of jobs.filter(isWanted))
+    print(`${job.source.name} to ${job.store}, and from it`, figuresOf(job, await measure(job)))
 }
 
 if (import.meta.main) await benchStores(process.argv.slice(2))

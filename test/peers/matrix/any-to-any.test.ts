@@ -249,19 +249,13 @@ testUnless(
   300_000,
 )
 
-/** Each of them is a source once, and a target once. */
-const others: Readonly<Record<StoreName, StoreName>> = {
-  local: 's3a',
-  s3a: 'hdfs',
-  hdfs: 'gcs',
-  gcs: 'adls2',
-  adls2: 'local',
-}
-
 /** A place of its own in each of two stores, and a migration from one to the other; what it is like now. */
 async function between(from: StoreName, to: StoreName, what: string) {
-  const specs = [await stores[from]!.create(`${what}from`), await stores[to]!.create(`${what}to`)] as const
-  const migrationId = `${what}-${from}`
+  const specs = [
+    await stores[from]!.create(`${what}from${to}`),
+    await stores[to]!.create(`${what}to${from}`),
+  ] as const
+  const migrationId = `${what}-${from}-${to}`
   const folder = Buffer.from(migrationId)
   const [source, target] = await Promise.all(specs.map((spec) => openStore(spec, 'target')))
   for (const [index, role] of (['source', 'target'] as const).entries())
@@ -287,7 +281,9 @@ async function between(from: StoreName, to: StoreName, what: string) {
 
 const stateOf = async (migrationId: string) => (await platform.call(migrations.get, { migrationId })).state
 
-for (const [from, to] of Object.entries(others) as [StoreName, StoreName][])
+const pairs = storeNames.flatMap((from) => storeNames.map((to) => [from, to] as const))
+
+for (const [from, to] of pairs)
   testUnless(
     whyNo[from] ?? whyNo[to],
     `live from ${from} to ${to}: what comes, changes and goes at random is so at the target`,

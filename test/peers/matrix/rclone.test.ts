@@ -5,8 +5,10 @@ import { promisify } from 'node:util'
 import { afterAll, beforeAll, expect } from 'vitest'
 import type { FilesystemSpec } from '../../../subjects/filesystems/kinds.ts'
 import { contentOf } from '../../conformance/driver-store.ts'
+import { sharedAzurite } from '../../support/azurite.ts'
 import { startGcsServer } from '../../support/gcs-server.ts'
 import { noGcs } from '../../support/gcs.ts'
+import { noHdfs, startHdfs } from '../../support/hdfs.ts'
 import { createFolder } from '../../support/migrations.ts'
 import { openStore } from '../../support/stores.ts'
 import { testUnless } from '../../support/unless.ts'
@@ -30,26 +32,63 @@ interface Place {
 }
 
 const started = new AsyncDisposableStack()
-const places: Partial<Record<'s3a' | 'gcs', Place>> = {}
+
+async function openS3(): Promise<Place> {
+  const s3 = started.use(await startS3())
+  s3.createBucket('rclone')
+  const login = `access_key_id='${s3.accessKey}',secret_access_key='${s3.secretKey}'`
+  return {
+    spec: { kind: 's3a', options: s3.options('rclone') },
+    remote: `:s3,provider=Other,${login},endpoint='${s3.endpoint}',force_path_style=true:rclone`,
+  }
+}
+
+async function openGcs(): Promise<Place> {
+  const gcs = started.use(await startGcsServer(process.env['FAKE_GCS_SERVER']!, { isOpen: true }))
+  await gcs.createBucket('rclone')
+  return {
+    spec: { kind: 'gcs', options: gcs.options('rclone') },
+    remote: `:gcs,anonymous=true,endpoint='${gcs.endpoint}/storage/v1/':rclone`,
+  }
+}
+
+async function openAzure(): Promise<Place> {
+  const { account, key, endpoint, ...azurite } = await sharedAzurite()
+  await azurite.createContainer('rclone')
+  const login = `account=${account},key='${key}',endpoint='http://${endpoint}/${account}'`
+  return {
+    spec: {
+      kind: 'adls2-shared-key',
+      options: { accountName: account, sharedKey: key, endpoint, insecure: true, containerName: 'rclone' },
+    },
+    remote: `:azureblob,use_emulator=true,${login}:rclone`,
+  }
+}
+
+async function openHdfs(): Promise<Place> {
+  const cluster = started.use(await startHdfs())
+  const { host } = new URL((await cluster.ask('address')).trim())
+  const options = cluster.options()
+  return {
+    spec: { kind: 'hdfs', options },
+    // Its own protocol, which is not the one that we speak.
+    remote: `:hdfs,namenode='${host}',username='${options.user}':`,
+  }
+}
+
+const stores = {
+  s3a: { missing: noS3, open: openS3 },
+  gcs: { missing: noGcs, open: openGcs },
+  'adls2-shared-key': { missing: undefined, open: openAzure },
+  hdfs: { missing: noHdfs, open: openHdfs },
+} as const
+type Name = keyof typeof stores
+const names = Object.keys(stores) as Name[]
+const places: Partial<Record<Name, Place>> = {}
 beforeAll(async () => {
-  if (noS3 === undefined) {
-    const s3 = started.use(await startS3())
-    s3.createBucket('rclone')
-    const login = `access_key_id='${s3.accessKey}',secret_access_key='${s3.secretKey}'`
-    places.s3a = {
-      spec: { kind: 's3a', options: s3.options('rclone') },
-      remote: `:s3,provider=Other,${login},endpoint='${s3.endpoint}',force_path_style=true:rclone`,
-    }
-  }
-  if (noGcs === undefined) {
-    const gcs = started.use(await startGcsServer(process.env['FAKE_GCS_SERVER']!, { isOpen: true }))
-    await gcs.createBucket('rclone')
-    places.gcs = {
-      spec: { kind: 'gcs', options: gcs.options('rclone') },
-      remote: `:gcs,anonymous=true,endpoint='${gcs.endpoint}/storage/v1/':rclone`,
-    }
-  }
-})
+  if (noRclone !== undefined) return
+  for (const name of names) if (stores[name].missing === undefined) places[name] = await stores[name].open()
+}, 120_000)
 afterAll(() => started.disposeAsync())
 
 const rclone = (...args: string[]) =>
@@ -65,8 +104,8 @@ const files = [
   ['folder/deep/ünï "code" 100% #1+2', 'odd', 1_600_000_000_999],
 ] as const
 
-for (const name of ['s3a', 'gcs'] as const) {
-  const missing = noRclone ?? (name === 's3a' ? noS3 : noGcs)
+for (const name of names) {
+  const missing = noRclone ?? stores[name].missing
   testUnless(missing, `${name}: rclone reads what we write, with its time and digest`, async () => {
     const { spec, remote } = places[name]!
     await using driver = await openStore(spec, 'target')

@@ -23,6 +23,10 @@ export function AddFilesystem({
 }) {
   const session = useSession()
   const [kind, setKind] = useState<FilesystemKind>('local')
+  // What is missing is no longer while the form is sent; and who opens it again has nothing filled in.
+  const [opening, setOpening] = useState({ isOpen: false, count: 0, role })
+  if (isOpen !== opening.isOpen)
+    setOpening(isOpen ? { isOpen, count: opening.count + 1, role } : { ...opening, isOpen })
   return (
     <Modal opened={isOpen} onClose={onClose} title="Add a store" size="lg">
       <Select
@@ -37,12 +41,12 @@ export function AddFilesystem({
       />
       {mayCall(session, filesystems[`create-${kind}`]) ? (
         <ContractForm
-          key={kind}
+          key={`${kind} ${opening.count}`}
           contract={filesystems[`create-${kind}`]}
           verb="Check and add"
           secrets={filesystemKinds[kind].secrets}
           hidden={foreignFields}
-          {...(role && { initial: { role } })}
+          {...(opening.role && { initial: { role: opening.role } })}
           onCancel={onClose}
           onDone={onClose}
           beside={(input) => <CheckFirst contract={filesystems[`check-${kind}`]} input={input} />}
