@@ -32,11 +32,24 @@ export default defineConfig({
             {
               name: 'libraries',
               test: /\/node_modules\/(?:react|react-dom|scheduler|@tanstack|@nats-io|typebox)\//,
-              priority: 1,
+              priority: 5,
             },
             {
               name: (id, context) => (isFirst(id, (other) => context.getModuleInfo(other)) ? 'first' : null),
+              priority: 4,
             },
+            // What pages share, by which of them need it: a file for each component would be as many requests.
+            {
+              name: 'contracts',
+              test: /\/subjects\/(?:extensions|migrations|observability|rules)\//,
+              priority: 3,
+            },
+            {
+              name: 'shown',
+              test: /\/ui\/kit\/(?:chart|empty|error-boundary|extension-content|facts|health|later|metric-chart|named|status|table|tabs)\.|\/subjects\/kit\//,
+              priority: 2,
+            },
+            { name: 'forms', test: /\/ui\/kit\/(?!markdown)/, minShareCount: 2, priority: 1 },
           ],
         },
       },
