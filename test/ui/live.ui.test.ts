@@ -7,7 +7,7 @@ import { migrations } from '../../subjects/migrations/migrations.ts'
 import { chromiumTest, openChromium } from '../support/chromium.ts'
 import { addLocal } from '../support/migrations.ts'
 import { until } from '../support/until.ts'
-import { openPage, signIn, startWithUi, visit } from './support.ts'
+import { choose, openPage, signIn, startWithUi, visit } from './support.ts'
 
 const files = 400
 
@@ -125,3 +125,36 @@ chromiumTest(
     rmSync(root, { recursive: true })
   },
 )
+
+chromiumTest('two people see at once what the other one does', async () => {
+  await using platform = await startWithUi()
+  const root = mkdtempSync(join(tmpdir(), 'gantry-ui-'))
+  const [from, to] = [join(root, 'from'), join(root, 'to')]
+  for (const path of [from, to]) mkdirSync(path)
+  await addLocal(platform, 'here', 'source', from)
+  await addLocal(platform, 'there', 'target', to)
+  await platform.call(migrations.create, {
+    migrationId: 'shared',
+    path: '/',
+    source: 'here',
+    target: 'there',
+  })
+  await using browser = await openChromium()
+  await using other = await openChromium()
+  const { page: one } = await openPage(browser.context)
+  const { page: two } = await openPage(other.context)
+  await signIn(one, platform, 'administrator')
+  await signIn(two, platform, 'viewer')
+  await visit(two, platform, '/migrations', 'Migrations')
+  const row = two.getByRole('row').filter({ has: two.getByRole('link', { name: 'shared' }) })
+  await row.getByText('normal').waitFor()
+  await visit(one, platform, '/migrations/shared', 'shared')
+  await one.getByRole('button', { name: 'Change', exact: true }).click()
+  await choose(one, 'Migration priority', 'High')
+  await one.getByRole('dialog').getByRole('button', { name: 'Save' }).click()
+  await row.getByText('high').waitFor()
+  await visit(two, platform, '/migrations/shared', 'shared')
+  await one.getByRole('button', { name: 'Start', exact: true }).click()
+  await two.getByRole('heading', { level: 1 }).locator('..').getByText('completed').waitFor()
+  rmSync(root, { recursive: true })
+})

@@ -17,6 +17,8 @@ const pages: readonly (readonly [path: string, title: string])[] = [
   ['/new-migration', 'Create a migration'],
   ['/new-migration?from=first', 'Create a migration'],
   ['/migrations/first', 'first'],
+  ['/migrations/first?tab=Failures', 'first'],
+  ['/migrations/first?tab=Transfer', 'first'],
   ['/migrations/first?tab=Plan', 'first'],
   ['/migrations/first?tab=Rules', 'first'],
   ['/migrations/first?tab=Verifications', 'first'],
@@ -60,6 +62,22 @@ const pages: readonly (readonly [path: string, title: string])[] = [
   ['/administration/health', 'Health and tasks'],
 ]
 
+/** Texts that turn around what stands beside them: those that are not kept to themselves. */
+const turnedTexts = `
+  (() => {
+    const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT)
+    const found = []
+    while (walker.nextNode())
+      if (/[\\u202a-\\u202e]/.test(walker.currentNode.data)) {
+        const isIsolated = (element) => /isolate|plaintext/.test(getComputedStyle(element).unicodeBidi)
+        let at = walker.currentNode.parentElement
+        while (!isIsolated(at) && getComputedStyle(at).display === 'inline') at = at.parentElement
+        // A paragraph ends it.
+        if (!isIsolated(at) && at.textContent !== walker.currentNode.data) found.push(walker.currentNode.data)
+      }
+    return found
+  })()`
+
 /** Some seconds for each page, where others use the machine too. */
 const allPagesMs = 600_000
 
@@ -91,6 +109,9 @@ chromiumTest(
         if (screenshots !== undefined)
           await page.screenshot({ path: join(screenshots, `${scheme}-${path.replaceAll(/\W+/g, '-')}.png`) })
       }
+      wrong.push(
+        ...(await page.evaluate<string[]>(turnedTexts)).map((text) => `${path} is turned by ${text}`),
+      )
       await page.setViewportSize({ width: 360, height: 740 })
       await until(`${path} fits into the window`, async () =>
         Boolean(
@@ -115,7 +136,7 @@ chromiumTest(
     await page.setViewportSize({ width: 1280, height: 800 })
     // What a condition names as commands is there as a button and a link.
     await visit(page, platform, '/migrations/first', 'first')
-    await page.getByText('Complete, except 1 failed path', { exact: true }).waitFor()
+    await page.getByText('Complete, except 2 failed paths', { exact: true }).waitFor()
     await page.getByRole('button', { name: 'Retry failed paths' }).waitFor()
     await page.getByRole('link', { name: 'Show the failures' }).click()
     await page.getByRole('cell', { name: '/one/pipe' }).waitFor()

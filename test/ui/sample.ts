@@ -23,6 +23,8 @@ export const hostileNames = {
   markup: '<img src=x onerror=alert(1)>',
   address: 'javascript:alert(1)',
   long: 'x'.repeat(120),
+  /** Only paths and descriptions can have it: what follows it is shown from right to left. */
+  turned: 'a\u202egnp.exe',
 } as const
 
 /** What an extension brings, with pages that try what they may not. */
@@ -59,14 +61,14 @@ export async function fill(platform: TestPlatform, root: string): Promise<void> 
   writeFileSync(join(from, 'one', 'a'), 'content')
   writeFileSync(join(from, 'one', hostileNames.address), 'content')
   // A pipe is no file: it is among the failures.
-  execFileSync('mkfifo', [join(from, 'one', 'pipe')])
+  for (const name of ['pipe', hostileNames.turned]) execFileSync('mkfifo', [join(from, 'one', name)])
   await addLocal(platform, 'here', 'source', from)
   await addLocal(platform, 'there', 'target', to)
   await addLocal(platform, hostileNames.markup, 'target', to)
   await platform.call(exclusions['create-regex'], {
     id: hostileNames.markup,
     regex: '.*[.]tmp',
-    description: hostileNames.address,
+    description: hostileNames.turned,
   })
   await platform.call(pathMappings.create, {
     pathMappingId: hostileNames.markup,
@@ -107,7 +109,7 @@ export async function fill(platform: TestPlatform, root: string): Promise<void> 
   await platform.call(alerts['put-webhook'], { name: 'desk', url: 'https://hooks.example/alerts' })
   await platform.call(roles.put, {
     name: hostileNames.markup,
-    description: hostileNames.address,
+    description: hostileNames.turned,
     pub: { allow: ['gantry.services.v1.migrations.list'] },
     sub: { allow: [] },
     visible_extensions: [],

@@ -1,6 +1,8 @@
 import { Button, Text } from '@mantine/core'
 import { Link, useNavigate, useParams } from '@tanstack/react-router'
+import { bandwidth } from '../../../subjects/migrations/bandwidth.ts'
 import { cleanups } from '../../../subjects/migrations/cleanups.ts'
+import type { Contract } from '../../../subjects/kit/contract.ts'
 import { migrations } from '../../../subjects/migrations/migrations.ts'
 import type { Migration } from '../../../subjects/migrations/model/model.ts'
 import { verifications } from '../../../subjects/migrations/verifications.ts'
@@ -24,17 +26,21 @@ import { Overview } from './overview.tsx'
 import { Plan } from './plan.tsx'
 import { MigrationRules } from './migration-rules.tsx'
 import { Cleanups, Verifications } from './jobs.tsx'
+import { Transfer } from './transfer.tsx'
 
 const going = ['RUNNING', 'LIVE', 'SCHEDULED', 'RECURRENCE_SCHEDULED', 'WAITING_FOR_NEXT_RECURRENCE']
 
-/** What each part shows the answer of; the first shows more than one, of which this has the most. */
-const shownBy = {
-  Failures: migrations.failures,
-  Plan: migrations.plan,
-  Rules: exclusions.attached,
-  Verifications: verifications.list,
-  Cleanups: cleanups.list,
-} as const
+/** What each part shows the answer of, or most of it. */
+const shownBy = (migrationId: string): Readonly<Record<string, readonly [Contract, object]>> => ({
+  Overview: [migrations.progress, { migrationId }],
+  Failures: [migrations.failures, { migrationId }],
+  Plan: [migrations.plan, { migrationId }],
+  Rules: [exclusions.attached, { migrationId }],
+  Transfer: [bandwidth.list, {}],
+  Verifications: [verifications.list, { migrationId }],
+  Cleanups: [cleanups.list, { migrationId }],
+  Events: [notifications.list, { object: migrationId }],
+})
 
 const all = { to: '/migrations', label: 'Migrations' } as const
 
@@ -55,20 +61,16 @@ export default function MigrationPage() {
       </Page>
     )
   const { source, target, path, conditions } = data
+  const parts = shownBy(migrationId)
+  const [contract, input] = parts[tab] ?? parts['Overview']!
   return (
     <Page
       title={migrationId}
       of={all}
       beside={<MigrationStatus of={data} />}
       error={error}
-      contract={
-        tab in shownBy
-          ? shownBy[tab as keyof typeof shownBy]
-          : tab === 'Events'
-            ? notifications.list
-            : migrations.progress
-      }
-      input={tab === 'Events' ? { object: migrationId } : { migrationId }}
+      contract={contract}
+      input={{ ...input }}
       actions={<Actions migration={data} />}
     >
       <Text>
@@ -85,6 +87,7 @@ export default function MigrationPage() {
             Failures: <Failures migration={data} />,
             Plan: <Plan migrationId={migrationId} />,
             Rules: <MigrationRules migration={data} />,
+            Transfer: <Transfer migration={data} />,
             Verifications: <Verifications migrationId={migrationId} />,
             Cleanups: <Cleanups migrationId={migrationId} />,
             Events: <Events migrationId={migrationId} told={told} />,
@@ -101,19 +104,23 @@ function Actions({ migration }: { readonly migration: Migration }) {
   const { migrationId, state, resumable, migrationPriority, targetActionPolicy } = migration
   const isGoing = going.includes(state)
   const isStopping = state === 'STOPPING'
-  const goes = isStopping ? 'The migration is stopping.' : isGoing ? 'Stop the migration first.' : undefined
+  const isWaiting = state === 'WAITING_FOR_NEXT_RECURRENCE'
+  const isBusy = isGoing && !isWaiting
+  const goes = isStopping ? 'The migration is stopping.' : isBusy ? 'Stop the migration first.' : undefined
   const started = isStopping
     ? goes
-    : isGoing
+    : isBusy
       ? 'The migration is started already.'
       : state === 'COMPLETED'
         ? 'The migration is completed. Rescan a folder, or reset it to start over.'
         : undefined
+  // One that was never started could be resumed too, as far as the platform is concerned.
+  const goesOn = resumable && state !== 'NONSCHEDULED' && !isWaiting
   const input = { migrationId }
   return (
     <>
-      <Action contract={resumable ? migrations.resume : migrations.start} input={input} unless={started}>
-        {resumable ? 'Resume' : 'Start'}
+      <Action contract={goesOn ? migrations.resume : migrations.start} input={input} unless={started}>
+        {goesOn ? 'Resume' : isWaiting ? 'Scan now' : 'Start'}
       </Action>
       <Action
         contract={migrations.stop}

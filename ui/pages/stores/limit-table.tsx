@@ -1,0 +1,58 @@
+import { Group } from '@mantine/core'
+import { bandwidth, type BandwidthPolicy, unlimited } from '../../../subjects/migrations/bandwidth.ts'
+import { Action } from '../../kit/action.tsx'
+import { rateText } from '../../../subjects/kit/binary-size.ts'
+import { countText } from '../../kit/format.ts'
+import { Named } from '../../kit/named.tsx'
+import { type Column, Table } from '../../kit/table.tsx'
+import { SetLimit } from './set-limit.tsx'
+
+const limitText = (limit: number) => (limit === unlimited ? 'no limit' : rateText(limit))
+const requestsText = (limit: number) => (limit === unlimited ? 'no limit' : `${countText(limit)}/s`)
+
+const columns: readonly Column<BandwidthPolicy>[] = [
+  {
+    label: 'Applies to',
+    cell: ({ description }) => <Named>{description}</Named>,
+    by: ({ id }) => id,
+    width: 2,
+  },
+  {
+    label: 'Limit',
+    cell: ({ limitBytesPerSecond }) => limitText(limitBytesPerSecond),
+    by: ({ limitBytesPerSecond }) => limitBytesPerSecond,
+  },
+  { label: 'Requests', cell: ({ limitRequestsPerSecond }) => requestsText(limitRequestsPerSecond) },
+  {
+    label: 'Schedule',
+    cell: ({ schedule }) =>
+      schedule === undefined ? (
+        'none'
+      ) : (
+        <Named>
+          {`${schedule.windows.map(({ days, from, to, limitBytesPerSecond = unlimited }) => `${days?.join(' ') ?? 'every day'} ${from}–${to} ${limitText(limitBytesPerSecond)}`).join('; ')} (${schedule.timeZone})`}
+        </Named>
+      ),
+    width: 2,
+  },
+  { label: 'Current limit', cell: ({ now }) => limitText(now.limitBytesPerSecond) },
+  {
+    label: 'Actions',
+    cell: ({ scope, name, id, ...policy }) => {
+      const place = { scope, ...(name !== undefined && { name }) }
+      return (
+        <Group gap={4}>
+          <SetLimit button="Change" of={id} place={place} policy={policy} isSmall />
+          <Action contract={bandwidth.delete} input={place} of={id} isSmall>
+            Remove
+          </Action>
+        </Group>
+      )
+    },
+    width: 1.4,
+  },
+]
+
+export const LimitTable = ({ policies }: { readonly policies: readonly BandwidthPolicy[] }) => (
+  <Table label="Limits" rows={policies} columns={columns} idOf={({ id }) => id} />
+)
