@@ -1,15 +1,11 @@
-import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import type { Locator, Page } from 'playwright-core'
 import { expect } from 'vitest'
 import { keys } from '../../subjects/access/keys.ts'
 import { uiPath } from '../../subjects/kit/names.ts'
 import { migrations } from '../../subjects/migrations/migrations.ts'
 import { chromiumTest, openChromium } from '../support/chromium.ts'
-import { addLocal } from '../support/migrations.ts'
 import { until } from '../support/until.ts'
-import { openPage, startWithUi } from './support.ts'
+import { addStores, openPage, startWithUi } from './support.ts'
 
 /** More than any page has. */
 const mostStops = 150
@@ -34,11 +30,7 @@ async function tabTo(
 
 chromiumTest('a keyboard is enough to sign in, create a migration, and revoke a key', async () => {
   await using platform = await startWithUi()
-  const root = mkdtempSync(join(tmpdir(), 'gantry-ui-'))
-  const [from, to] = [join(root, 'from'), join(root, 'to')]
-  for (const path of [from, to]) mkdirSync(path)
-  await addLocal(platform, 'here', 'source', from)
-  await addLocal(platform, 'there', 'target', to)
+  using _folder = await addStores(platform)
   await using browser = await openChromium()
   const { page } = await openPage(browser.context)
   const press = (key: string) => page.keyboard.press(key)
@@ -106,5 +98,4 @@ chromiumTest('a keyboard is enough to sign in, create a migration, and revoke a 
   await page.getByRole('button', { name: 'Revoke reader' }).waitFor({ state: 'detached' })
   const reader = (await platform.call(keys.list, {})).find(({ name }) => name === 'reader')
   expect(reader!.revoked).toBeDefined()
-  rmSync(root, { recursive: true })
 })

@@ -1,13 +1,11 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'vitest'
 import { bandwidth } from '../../subjects/migrations/bandwidth.ts'
 import { migrations } from '../../subjects/migrations/migrations.ts'
 import { chromiumTest, openChromium } from '../support/chromium.ts'
-import { addLocal } from '../support/migrations.ts'
 import { until } from '../support/until.ts'
-import { choose, openPage, signIn, startWithUi, visit } from './support.ts'
+import { addStores, choose, openPage, signIn, startWithUi, visit } from './support.ts'
 
 const files = 400
 
@@ -15,12 +13,8 @@ chromiumTest(
   'figures come with the events: the list is asked for once, however long a migration runs',
   async () => {
     await using platform = await startWithUi()
-    const root = mkdtempSync(join(tmpdir(), 'gantry-ui-'))
-    const [from, to] = [join(root, 'from'), join(root, 'to')]
-    for (const path of [from, to]) mkdirSync(path)
-    for (let file = 0; file < files; file++) writeFileSync(join(from, `${file}`), 'content')
-    await addLocal(platform, 'here', 'source', from)
-    await addLocal(platform, 'there', 'target', to)
+    using folder = await addStores(platform)
+    for (let file = 0; file < files; file++) writeFileSync(join(folder.from, `${file}`), 'content')
     await platform.call(migrations.create, {
       migrationId: 'long',
       path: '/',
@@ -68,7 +62,6 @@ chromiumTest(
     expect(texts.at(-1)).toContain('so far')
     await page.getByText('All changes of state').click()
     await page.getByRole('table', { name: 'Changes of state' }).getByText('running').waitFor()
-    rmSync(root, { recursive: true })
   },
 )
 
@@ -76,13 +69,10 @@ chromiumTest(
   'whoever stops a live migration finds each button where it was, and what was deleted',
   async () => {
     await using platform = await startWithUi()
-    const root = mkdtempSync(join(tmpdir(), 'gantry-ui-'))
-    const [from, to] = [join(root, 'from'), join(root, 'to')]
-    for (const path of [from, to, join(from, 'folder')]) mkdirSync(path)
-    for (const name of ['one', 'two']) writeFileSync(join(from, 'folder', name), 'content')
-    await addLocal(platform, 'here', 'source', from)
-    await addLocal(platform, 'there', 'target', to)
-    const migrationId = 'live'
+    using folder = await addStores(platform)
+  mkdirSync(join(folder.from, 'folder'))
+  for (const name of ['one', 'two']) writeFileSync(join(folder.from, 'folder', name), 'content')
+  const migrationId = 'live'
     await platform.call(migrations.create, {
       migrationId,
       path: '/',
@@ -97,7 +87,7 @@ chromiumTest(
     const { page } = await openPage(browser.context)
     await signIn(page, platform, 'administrator')
     await visit(page, platform, `/migrations/${migrationId}`, migrationId)
-    rmSync(join(from, 'folder'), { recursive: true })
+    rmSync(join(folder.from, 'folder'), { recursive: true })
     await page.getByText('2 files, 1 folder', { exact: true }).waitFor()
 
     const stop = page.getByRole('button', { name: 'Stop', exact: true })
@@ -122,17 +112,12 @@ chromiumTest(
     await events.first().waitFor()
     expect(await events.first().textContent()).not.toMatch(/stopped.*stopped/)
     await page.getByText('gantry notifications list').waitFor()
-    rmSync(root, { recursive: true })
   },
 )
 
 chromiumTest('two people see at once what the other one does', async () => {
   await using platform = await startWithUi()
-  const root = mkdtempSync(join(tmpdir(), 'gantry-ui-'))
-  const [from, to] = [join(root, 'from'), join(root, 'to')]
-  for (const path of [from, to]) mkdirSync(path)
-  await addLocal(platform, 'here', 'source', from)
-  await addLocal(platform, 'there', 'target', to)
+  using _folder = await addStores(platform)
   await platform.call(migrations.create, {
     migrationId: 'shared',
     path: '/',
@@ -156,5 +141,4 @@ chromiumTest('two people see at once what the other one does', async () => {
   await visit(two, platform, '/migrations/shared', 'shared')
   await one.getByRole('button', { name: 'Start', exact: true }).click()
   await two.getByRole('heading', { level: 1 }).locator('..').getByText('completed').waitFor()
-  rmSync(root, { recursive: true })
 })

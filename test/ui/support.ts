@@ -3,10 +3,21 @@ import type { BrowserContext, Page } from 'playwright-core'
 import { expect } from 'vitest'
 import { uiPath } from '../../subjects/kit/names.ts'
 import { buildUi } from '../../ui/build/build.ts'
+import { addLocal, createFolder } from '../support/migrations.ts'
 import { startTestPlatform, type TestPlatform } from '../support/platform.ts'
 
 export const startWithUi = async (options: { home?: string } = {}): Promise<TestPlatform> =>
   startTestPlatform({ ...options, uiFolder: await buildUi(() => undefined) })
+
+/** Two folders of the test's own, gone with the scope: the source `here` and the target `there`. */
+export async function addStores(
+  platform: TestPlatform,
+): Promise<ReturnType<typeof createFolder<'from' | 'to'>>> {
+  const folder = createFolder('from', 'to')
+  await addLocal(platform, 'here', 'source', folder.from)
+  await addLocal(platform, 'there', 'target', folder.to)
+  return folder
+}
 
 /** Signs somebody in who the development provider knows, and waits for the first page. */
 export async function signIn(page: Page, platform: TestPlatform, name: string): Promise<void> {
