@@ -48,15 +48,18 @@ export class BrowserSessions {
    */
   tokenOf(request: FastifyRequest): string | undefined {
     const token = this.heldBy(request)
-    if (token === undefined || this.#isOwn(request)) return token
+    if (token === undefined || this.isOwn(request)) return token
     throw new GantryError(
       'UNAUTHENTICATED',
       'session cookies are accepted only from pages of this platform; send the header Authorization: Bearer <API token>',
     )
   }
 
-  /** Browsers send `Origin` with all that may change something, and `Sec-Fetch-Site` with all where nobody can listen. */
-  #isOwn({ method, headers }: FastifyRequest): boolean {
+  /**
+   * Whether no page of another origin can have caused a request. Browsers send `Origin` with all that may change something, and `Sec-Fetch-Site` with all where nobody
+   * can listen.
+   */
+  isOwn({ method, headers }: FastifyRequest): boolean {
     const { origin, 'sec-fetch-site': site } = headers
     if (origin !== undefined && origin !== this.#origin) return false
     if (site !== undefined && site !== 'same-origin') return false

@@ -9,6 +9,7 @@ import {
   httpServers,
   isLoopbackHost,
   loginPath,
+  logoutPath,
   sessionPath,
   title,
   uiPath,
@@ -27,8 +28,6 @@ export interface SignInPages extends SessionRefreshOptions {
   /** Undefined where there is no web interface. */
   readonly uiFolder: string | undefined
 }
-
-const logoutPath = '/logout'
 
 /** Sign-in for browsers: redirects, cookies and the few pages around them. What a person may do is decided elsewhere. */
 export async function addSignIn(edge: FastifyInstance, pages: SignInPages): Promise<void> {
@@ -72,6 +71,9 @@ export async function addSignIn(edge: FastifyInstance, pages: SignInPages): Prom
       return sendPage(reply, plainPage('Signed in', '<p><a href="/">Continue</a></p>', '/'))
     })
     scope.post(logoutPath, async (request, reply) => {
+      // It takes the cookie away even where none came along, as from another site.
+      if (!sessions.isOwn(request))
+        throw new GantryError('UNAUTHENTICATED', 'sign out on a page of this platform')
       const token = sessions.tokenOf(request)
       const url = token === undefined ? undefined : await signOut(token, request, pages)
       sessions.end(reply)

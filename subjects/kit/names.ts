@@ -81,6 +81,8 @@ export const ofEachServer = <T>(value: (name: HttpServerName) => T): Record<Http
 export const uiPath = '/ui'
 /** Where people begin to sign in with a browser. */
 export const loginPath = '/login'
+/** Where their browser ends its session. */
+export const logoutPath = '/logout'
 /** Where a page of the platform asks for its session's token, as the WebSocket takes no cookie. */
 export const sessionPath = '/api/v1/session'
 

@@ -132,8 +132,7 @@ export class Victim implements AsyncDisposable {
   /** Calls as the local operator, once. */
   async callOnce<C extends Contract>(contract: C, input: Input<C>): Promise<Output<C>> {
     const connection = this.#connection
-    if (connection !== undefined && !connection.isClosed())
-      return call(connection, contract, input)
+    if (connection !== undefined && !connection.isClosed()) return call(connection, contract, input)
     // It has given up while the broker was away.
     const another = await this.#connect().catch((cause: unknown) => {
       throw new GantryError('UNAVAILABLE', 'the broker is away', { cause })

@@ -64,7 +64,7 @@ chromiumTest('somebody signs in, works, is safe from another page, and signs out
   expect(await page.textContent('body')).toContain('Signed in as Development viewer')
   await page.click('button')
   await page.waitForURL(`${origin}/logout`)
-  expect(await page.textContent('body')).toContain('You are not signed in.')
+  expect(await page.textContent('body')).toContain('You are signed out.')
   await page.click('text=Sign out at the identity provider as well')
   await page.click('button')
   expect(await page.textContent('h1')).toBe('Signed out')

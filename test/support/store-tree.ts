@@ -136,15 +136,20 @@ export function treeDifferences(
   return differences
 }
 
-/** What of a folder is not alike in two stores now, while a live migration may still be at it. */
+/**
+ * What of a folder is not alike in two stores now, while a live migration may still be at it.
+ * @param folderThere its place at the target
+ */
 export async function liveDifferences(
   stores: readonly [source: Driver, target: Driver],
   folder: StorePath,
+  folderThere = folder,
 ): Promise<string[]> {
+  const [source, target] = stores
   try {
-    const [from, to] = await Promise.all(stores.map((store) => readTree(store, folder)))
+    const [from, to] = await Promise.all([readTree(source, folder), readTree(target, folderThere)])
     // A change in a folder does not move its marker in a bucket: that would be a request for each file.
-    return treeDifferences([from!, to!], stores, 'files')
+    return treeDifferences([from, to], stores, 'files')
   } catch (error) {
     // Something went while it was looked at: what is to be there is not.
     if (error instanceof StoreError) return [error.message]

@@ -6,7 +6,7 @@ import { bandwidth } from '../../subjects/migrations/bandwidth.ts'
 import { chromiumTest, openChromium } from '../support/chromium.ts'
 import { bareExtension } from '../support/example-extension.ts'
 import { until } from '../support/until.ts'
-import { choose, expectNone, openPage, signIn, startWithUi, visit } from './support.ts'
+import { addressOf, choose, expectNone, openPage, signIn, startWithUi, visit } from './support.ts'
 
 const noRules = { pub: { allow: [] }, sub: { allow: [] }, visible_extensions: [] }
 
@@ -103,6 +103,17 @@ chromiumTest(
     await page.getByRole('textbox', { name: 'How' }).fill('unknown')
     await page.getByRole('button', { name: 'Call forecast' }).click()
     await page.getByText('there is no such city').waitFor()
+
+    // What an extension writes keeps nobody from the page around it, however long it takes to understand.
+    const endless = 'a_'.repeat(60_000)
+    const widget = {
+      widgets: [{ name: 'today', title: 'Weather today', uri: 'ui://weather/today' }],
+      resources: [{ uri: 'ui://weather/today', mediaType: 'text/markdown', content: endless }],
+    }
+    expect((await extension.register(widget)).status).toBe(200)
+    await page.goto(addressOf(platform, ''))
+    await page.getByRole('heading', { level: 2, name: 'Weather today' }).waitFor()
+    await page.getByText('a_a_a_').waitFor()
 
     await visit(page, platform, '/bandwidth', 'Bandwidth')
     await page.getByRole('button', { name: 'Set a limit' }).click()

@@ -239,8 +239,29 @@ chromiumTest('a page finds the broker again, and says when somebody has ended it
     ({ owner, kind }) => owner === viewer!.subject && kind === 'session',
   )
   expect(sessions).toHaveLength(1)
+  // Somebody else signs in in the same browser, and has the cookie from now on.
+  const { page: other } = await openPage(browser.context)
+  await browser.context.clearCookies({ name: /^_/ })
+  await signIn(other, platform, 'administrator')
   await platform.call(keys.revoke, { id: sessions[0]!.id })
   await page.getByText('Your session has ended').waitFor()
+})
+
+chromiumTest('whoever signs out ends the session of the page, and not that of somebody else', async () => {
+  await using platform = await startWithUi()
+  await using browser = await openChromium()
+  const { page } = await openPage(browser.context)
+  await signIn(page, platform, 'viewer')
+  const { page: other } = await openPage(browser.context)
+  await browser.context.clearCookies({ name: /^_/ })
+  await signIn(other, platform, 'administrator')
+  await page.click('text=Sign out')
+  await page.getByRole('heading', { level: 1, name: 'Home' }).waitFor()
+  const sessions = (await platform.call(keys.list, {})).filter(({ kind }) => kind === 'session')
+  expect(sessions.map(({ owner, revoked }) => [owner, revoked !== undefined]).toSorted()).toEqual([
+    ['development-administrator', false],
+    ['development-viewer', true],
+  ])
 })
 
 chromiumTest('search finds pages, objects and actions with the keyboard', async () => {

@@ -48,12 +48,18 @@ test('a text of a field names other fields and choices as the form has them', ()
   ).toBe(
     'Default: the setting of the source (“Copy once by default”), or “Root folder”; with “Delayed deletion”, see "gantry agents put-settings --moved-by ALL"',
   )
-  expect(['NO_DELETION', 'IBM_COS', 'MINIO', 'size'].map(optionText)).toEqual([
+  expect(['NO_DELETION', 'IBM_COS', 'MINIO', 'MB', 'size'].map(optionText)).toEqual([
     'No deletion',
     'IBM COS',
     'MinIO',
+    'MB',
     'size',
   ])
+  // A name of an object that all objects have is that of a field like others.
+  expect(['constructor', 'toString'].map(labelOf)).toEqual(['Constructor', 'To string'])
+  const began = performance.now()
+  describedText(`a${'A'.repeat(100_000)}_`)
+  expect(performance.now() - began).toBeLessThan(1_000)
 })
 
 test('a switch says to forms what its text says of its default', () => {

@@ -73,7 +73,7 @@ chromiumTest('a keyboard is enough to sign in, create a migration, and revoke a 
   await type('by-keyboard')
   await tabTo(page, 'button', 'Create and plan')
   await press('Enter')
-  await page.getByText('This is a preview. Nothing has been changed.').waitFor()
+  await page.getByText('This is a preview. No file has been changed.').waitFor()
   await tabTo(page, 'button', 'Start')
   await press('Enter')
   await page.waitForURL(`**${uiPath}/migrations/by-keyboard`)

@@ -70,9 +70,9 @@ chromiumTest(
   async () => {
     await using platform = await startWithUi()
     using folder = await addStores(platform)
-  mkdirSync(join(folder.from, 'folder'))
-  for (const name of ['one', 'two']) writeFileSync(join(folder.from, 'folder', name), 'content')
-  const migrationId = 'live'
+    mkdirSync(join(folder.from, 'folder'))
+    for (const name of ['one', 'two']) writeFileSync(join(folder.from, 'folder', name), 'content')
+    const migrationId = 'live'
     await platform.call(migrations.create, {
       migrationId,
       path: '/',

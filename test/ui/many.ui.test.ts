@@ -76,6 +76,13 @@ chromiumTest(
     expect(lists.begun).toBeGreaterThan(2)
     expect(lists.most).toBe(1)
 
+    // What is chosen is what one sees.
+    await page.getByRole('checkbox', { name: 'Select all' }).check()
+    await page.getByText('1 migration selected').waitFor()
+    await page.getByRole('searchbox', { name: 'Filter' }).fill(nameOf(8))
+    await page.getByRole('link', { name: nameOf(8) }).waitFor()
+    await page.getByText('1 migration selected').waitFor({ state: 'detached' })
+
     const open: number[] = []
     for (let round = 0; round < 4; round++) {
       await visit(page, platform, `/migrations/${encodeURIComponent(nameOf(7))}`, nameOf(7))

@@ -17,6 +17,7 @@ const pages: readonly (readonly [path: string, title: string])[] = [
   ['/new-migration', 'Create a migration'],
   ['/new-migration?from=first', 'Create a migration'],
   ['/migrations/first', 'first'],
+  ['/migrations/first?tab=constructor', 'first'],
   ['/migrations/first?tab=Failures', 'first'],
   ['/migrations/first?tab=Transfer', 'first'],
   ['/migrations/first?tab=Plan', 'first'],

@@ -29,13 +29,13 @@ export function Offline() {
     if (isOnline || isOver) return
     const ask = async () => {
       try {
-        await ownToken()
+        if (session.isOwn(await ownToken())) return
       } catch (error) {
         if (!isGantryError(error, 'UNAUTHENTICATED')) return
-        setOver(true)
-        // A forgotten tab would knock for ever, with a token that is refused and recorded each time.
-        await session.close()
       }
+      setOver(true)
+      // A forgotten tab would knock for ever, with a token that is refused and recorded each time.
+      await session.close()
     }
     void ask()
     const timer = setInterval(() => void ask(), askEveryMs)

@@ -14,9 +14,11 @@ import { useDisclosure } from '@mantine/hooks'
 import { useIsFetching } from '@tanstack/react-query'
 import { Link, Outlet, useRouterState } from '@tanstack/react-router'
 import { Suspense, useEffect } from 'react'
-import { httpServers, title } from '../../subjects/kit/names.ts'
+import { signIn } from '../../subjects/access/sign-in.ts'
+import { httpServers, logoutPath, title } from '../../subjects/kit/names.ts'
 import { mayAsk } from '../data/calls.ts'
 import { useKeptSession } from '../data/kept-session.ts'
+import { ownToken } from '../data/session.ts'
 import { useSession } from '../data/session-context.ts'
 import { Page } from '../kit/page.tsx'
 import { Menus } from './menus.tsx'
@@ -61,11 +63,7 @@ export function Shell() {
               {person.name ?? person.subject}
             </Text>
             <Scheme />
-            <form method="post" action="/logout">
-              <Button type="submit" variant="default" size="xs">
-                Sign out
-              </Button>
-            </form>
+            <SignOut />
           </Group>
         </Group>
       </AppShell.Header>
@@ -130,6 +128,32 @@ function Navigation({ pathname }: { readonly pathname: string }) {
       })}
       <NavLink href={httpServers.platform.docsPath} label="REST reference" py={4} mt="sm" />
     </>
+  )
+}
+
+/** Ends the session of this page, which the browser may have replaced by another one, or lost. */
+function SignOut() {
+  const session = useSession()
+  const signOut = async (form: HTMLFormElement) => {
+    // The platform's own page goes on from there, to the identity provider.
+    if (await ownToken().then(session.isOwn, () => false)) return form.submit()
+    // What has gone wrong with it shows at the next sign-in; the page is left all the same.
+    await session.call(signIn.out, {}).catch(() => undefined)
+    location.replace('/')
+  }
+  return (
+    <form
+      method="post"
+      action={logoutPath}
+      onSubmit={(event) => {
+        event.preventDefault()
+        void signOut(event.currentTarget)
+      }}
+    >
+      <Button type="submit" variant="default" size="xs">
+        Sign out
+      </Button>
+    </form>
   )
 }
 

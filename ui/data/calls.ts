@@ -9,6 +9,9 @@ import { useSession } from './session-context.ts'
 export const keyOf = (contract: Contract, input: unknown) =>
   [contract.resource, contract.verb, input] as const
 
+/** How often is asked for what no event tells of. */
+export const pollMs = 10_000
+
 /** What is read of a list as a whole. */
 const whole = 'all'
 

@@ -1,10 +1,9 @@
 import { useQueryClient } from '@tanstack/react-query'
 import { useCallback, useEffect, useState } from 'react'
 import { roots } from '../../subjects/kit/names.ts'
+import { pollMs } from './calls.ts'
 import { useSession } from './session-context.ts'
 
-/** Of what cannot be followed by events. */
-const askAgainMs = 10_000
 /** However many events come, what they tell of is asked so often at most. */
 export const gatheredMs = 500
 
@@ -60,7 +59,7 @@ export function useAskingAgain(resource: string, isHeard: boolean): void {
   const queries = useQueryClient()
   useEffect(() => {
     if (isHeard) return
-    const timer = setInterval(() => void queries.invalidateQueries({ queryKey: [resource] }), askAgainMs)
+    const timer = setInterval(() => void queries.invalidateQueries({ queryKey: [resource] }), pollMs)
     return () => clearInterval(timer)
   }, [isHeard, queries, resource])
 }

@@ -40,7 +40,7 @@ function withChanged(
 
 /** A migration with the figures that an event has told. */
 function withProgress(migration: Migration, { state, conditions, progress }: Progress): Migration {
-  const { scannerSummary } = migration
+  const { scannerSummary, clientActivitySummary } = migration
   return {
     ...migration,
     state,
@@ -53,8 +53,12 @@ function withProgress(migration: Migration, { state, conditions, progress }: Pro
         filesScanned: progress.filesScanned,
         bytesScanned: progress.totalScannedBytes,
       },
-      contentSummary: { ...scannerSummary.contentSummary, byteCount: progress.migratedBytes },
+      contentSummary: {
+        ...scannerSummary.contentSummary,
+        byteCount: progress.totalMigratedBytes - progress.migratedBytesByChanges,
+      },
     },
+    clientActivitySummary: { ...clientActivitySummary, byteCount: progress.migratedBytesByChanges },
   }
 }
 
@@ -117,9 +121,9 @@ export function useMigrationEvents(): boolean {
     [queries, session],
   )
   const isHeard = useGathered(factsOf(resource), takeFacts)
-  useGathered(progressedSubject, takeProgress)
-  useAskingAgain(resource, isHeard)
-  return isHeard
+  const isProgressHeard = useGathered(progressedSubject, takeProgress)
+  useAskingAgain(resource, isHeard && isProgressHeard)
+  return isHeard && isProgressHeard
 }
 
 /** Of a long list so many are shown while the rest is read: more than fit onto a screen. */

@@ -9,6 +9,8 @@ import { platform } from '../../subjects/platform/platform.ts'
 export interface Session extends PageConnection {
   readonly person: User
   readonly about: Output<(typeof platform)['info']>
+  /** Whether a token is the session's: somebody else may have signed in in the same browser. */
+  isOwn(token: string): boolean
 }
 
 /** The token of the session. @throws GantryError UNAUTHENTICATED when nobody is signed in */
@@ -22,7 +24,8 @@ export async function openSession(): Promise<Session> {
     answer<Session['about']>(platform.info.http[0]!.path),
   ])
   const connection = await connectPage({ token, servers: about.broker.websocket, name: 'web interface' })
-  return { ...connection, person: await connection.call(users.self, {}), about }
+  const person = await connection.call(users.self, {})
+  return { ...connection, person, about, isOwn: (other) => other === token }
 }
 
 /** Of what is asked before there is a connection. */

@@ -28,10 +28,13 @@ export function Chart({
   label,
   series,
   format,
+  isStepped = false,
 }: {
   readonly label: string
   readonly series: readonly Series[]
   readonly format: (value: number) => string
+  /** Of totals, which stay until they are told anew: what is between two points is not on its way from one to the other. */
+  readonly isStepped?: boolean
 }) {
   const scheme = useComputedColorScheme('light')
   const all = series.flatMap(({ points }) => points)
@@ -58,7 +61,12 @@ export function Chart({
         {series.map(({ label: name, points }, index) => (
           <polyline
             key={name}
-            points={points.map(([time, value]) => `${x(time)},${y(value)}`).join(' ')}
+            points={points
+              .map(([time, value], at) => {
+                const before = isStepped ? points[at - 1] : undefined
+                return `${before === undefined ? '' : `${x(time)},${y(before[1])} `}${x(time)},${y(value)}`
+              })
+              .join(' ')}
             stroke={colours[scheme][index % colours[scheme].length]}
             className="line"
           />

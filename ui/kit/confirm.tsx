@@ -36,7 +36,11 @@ export function Confirm({
         <Text size="sm">{warning}</Text>
         <TextInput
           mt="sm"
-          label={<span className="name">{`Type ${name} to confirm`}</span>}
+          label={
+            <span className="name">
+              Type <strong>{name}</strong> to confirm
+            </span>
+          }
           value={typed}
           onChange={(event) => setTyped(event.currentTarget.value)}
           data-autofocus

@@ -1,6 +1,7 @@
 import { Alert, Text } from '@mantine/core'
 import { type ReactNode, useState } from 'react'
 import type { Contract, Input, Output } from '../../subjects/kit/contract.ts'
+import type { Problem } from '../../subjects/kit/errors.ts'
 import { jsonSchema, pick } from '../../subjects/kit/json-schema.ts'
 import { useCommand } from '../data/calls.ts'
 import { AsCommand } from './as-command.tsx'
@@ -8,7 +9,7 @@ import { Failure } from './failure.tsx'
 import { shownText } from './format.ts'
 import { FormButtons } from './form-buttons.tsx'
 import { type Choices, SchemaFields, type Values } from './schema-fields.tsx'
-import { useProblems } from './use-problems.ts'
+import { fieldsIn, useProblems } from './use-problems.ts'
 
 export interface ContractFormProps<C extends Contract> {
   readonly contract: C
@@ -88,7 +89,12 @@ export function ContractForm<C extends Contract>({
         problems={problems}
         {...(usual && { usual })}
       />
-      {shown !== null && <Failure title="The request failed" error={shown} />}
+      {shown !== null && (
+        <Failure
+          title="The request failed"
+          error={isAllMarked(problems, names) ? 'Correct the fields that are marked.' : shown}
+        />
+      )}
       {beside?.(input)}
       <AsCommand contract={contract} input={input} secrets={secrets} />
       {contract.description !== undefined && (
@@ -100,6 +106,10 @@ export function ContractForm<C extends Contract>({
     </form>
   )
 }
+
+/** Whether what is wrong stands at its fields already. */
+const isAllMarked = (problems: readonly Problem[], names: readonly string[]): boolean =>
+  problems.length > 0 && problems.every(({ field }) => fieldsIn(field).some((name) => names.includes(name)))
 
 /** Above the fields of a form that has to have some. */
 export const RequiredHint = () => (

@@ -8,27 +8,29 @@ export const countOf = (count: number, one: string, several = `${one}s`): string
 export const wordsOf = (name: string): string => name.toLowerCase().replaceAll(/[_-]/g, ' ')
 
 /** Fields whose names say too little to whoever does not know the API. */
-const labels: Readonly<Record<string, string>> = {
-  pub: 'Publish',
-  sub: 'Subscribe',
-  scanOnly: 'Copy once by default',
-  scanOnlyMigration: 'Copy once',
-  listenAndApplySourceChanges: 'Follow changes of the source',
-  recurringMigration: 'Repeat the scan',
-  deletionMode: 'Delete at the source when done',
-  delayedDeletionPeriod: 'Delay of the deletion at the source',
-  metadata: 'File metadata to keep',
-  fileSystemId: 'Store name',
-  migrationId: 'Migration name',
-  fsRoot: 'Root folder',
-  fsType: 'Kind of store',
-  defaultFS: 'Address (fs.defaultFS)',
-  defaultFsOverride: 'Address instead of that of the catalog (fs.defaultFS)',
-  fsMountPoint: 'Mount point',
-  s3type: 'Kind of S3 service',
-  nSecs: 'Seconds',
-  beforeIsoDateTime: 'Before',
-}
+const labels = new Map(
+  Object.entries({
+    pub: 'Publish',
+    sub: 'Subscribe',
+    scanOnly: 'Copy once by default',
+    scanOnlyMigration: 'Copy once',
+    listenAndApplySourceChanges: 'Follow changes of the source',
+    recurringMigration: 'Repeat the scan',
+    deletionMode: 'Delete at the source when done',
+    delayedDeletionPeriod: 'Delay of the deletion at the source',
+    metadata: 'File metadata to keep',
+    fileSystemId: 'Store name',
+    migrationId: 'Migration name',
+    fsRoot: 'Root folder',
+    fsType: 'Kind of store',
+    defaultFS: 'Address (fs.defaultFS)',
+    defaultFsOverride: 'Address instead of that of the catalog (fs.defaultFS)',
+    fsMountPoint: 'Mount point',
+    s3type: 'Kind of S3 service',
+    nSecs: 'Seconds',
+    beforeIsoDateTime: 'Before',
+  }),
+)
 
 /** Words of names that are written in their own way. */
 const spelt = new Map(
@@ -36,24 +38,26 @@ const spelt = new Map(
     .split(' ')
     .map((word) => [word.toLowerCase(), word]),
 )
-const written: Readonly<Record<string, string>> = {
-  max: 'maximum',
-  min: 'minimum',
-  hdi: 'HDInsight',
-  ms: 'milliseconds',
-  db: 'database',
-}
+const written = new Map(
+  Object.entries({
+    max: 'maximum',
+    min: 'minimum',
+    hdi: 'HDInsight',
+    ms: 'milliseconds',
+    db: 'database',
+  }),
+)
 
 /** A field's name as people read it: `accessKeyId` becomes `Access key ID`. */
 export function labelOf(name: string): string {
-  const own = labels[name]
+  const own = labels.get(name)
   if (own !== undefined) return own
   const words = name
     .replaceAll(/[_-]/g, ' ')
     .replaceAll(/(?<=[a-z0-9])[A-Z]/g, ' $&')
     .split(' ')
     .map((word) => word.toLowerCase())
-    .map((word) => spelt.get(word) ?? written[word] ?? word)
+    .map((word) => spelt.get(word) ?? written.get(word) ?? word)
     .join(' ')
   return shownText(words.charAt(0).toUpperCase() + words.slice(1))
 }
@@ -77,10 +81,11 @@ export const shownText = (text: string): string =>
 
 /** One of a contract's own choices: `NO_DELETION` becomes `No deletion`; what is written in small letters stays. */
 export const optionText = (value: string): string =>
-  /^[A-Z][A-Z0-9_]+$/.test(value) ? labelOf(value) : value
+  // Short ones are units, days and abbreviations.
+  /^[A-Z][A-Z0-9_]{3,}$/.test(value) ? labelOf(value) : value
 
 /** Names of fields, and of choices with several words, as contracts write them. */
-const wireName = /`?\b([a-z]+(?:[A-Z][a-zA-Z0-9]*)+|[A-Z]+(?:_[A-Z]+)+)\b`?/g
+const wireName = /`?\b([a-z]+[A-Z][a-zA-Z0-9]*|[A-Z]+(?:_[A-Z]+)+)\b`?/g
 
 /** What a contract says of a field: other fields and choices that it names are named as the form has them. */
 export const describedText = (text: string): string =>

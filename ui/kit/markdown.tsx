@@ -1,13 +1,44 @@
 import { Blockquote, Code, Divider, List, Table, Text, Title } from '@mantine/core'
-import { lexer, type Token, type Tokens } from 'marked'
-import { Fragment, type ReactNode } from 'react'
+import type { Token, Tokens } from 'marked'
+import { Fragment, type ReactNode, useEffect, useState } from 'react'
 
 /** Levels of headings below that of the page. */
 const orders = [2, 2, 3, 4, 5, 6] as const
 
+/** A page that people write takes some milliseconds. */
+const mostParseMs = 1_000
+
 /** A text in Markdown. Its HTML is shown as it is written, and its links lead to the web alone. */
 export default function Markdown({ text }: { readonly text: string }) {
-  return <div className="markdown">{blocksOf(lexer(text))}</div>
+  const parsed = useParsed(text)
+  if (parsed === undefined) return null
+  if (parsed === 'not parsed') return <Text className="name">{text}</Text>
+  return <div className="markdown">{blocksOf(parsed)}</div>
+}
+
+/** What a text is made of; as it is where that takes too long, so that it keeps nobody from the page around it. */
+function useParsed(text: string): readonly Token[] | 'not parsed' | undefined {
+  const [parsed, setParsed] = useState<readonly Token[] | 'not parsed'>()
+  useEffect(() => {
+    const worker = new Worker(new URL('./markdown-lexer.ts', import.meta.url), { type: 'module' })
+    const giveUp = () => {
+      worker.terminate()
+      setParsed('not parsed')
+    }
+    const timer = setTimeout(giveUp, mostParseMs)
+    worker.addEventListener('error', giveUp)
+    worker.addEventListener('message', ({ data }: MessageEvent<readonly Token[]>) => {
+      clearTimeout(timer)
+      setParsed(data)
+      worker.terminate()
+    })
+    worker.postMessage(text)
+    return () => {
+      clearTimeout(timer)
+      worker.terminate()
+    }
+  }, [text])
+  return parsed
 }
 
 const blocksOf = (tokens: readonly Token[]): ReactNode[] =>

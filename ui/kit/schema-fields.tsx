@@ -67,20 +67,24 @@ export function SchemaFields({
       key={name}
       name={name}
       schema={field}
-      value={values[name]}
-      usual={usual[name] ?? field[usualKeyword] ?? field.default}
+      value={own(values, name)}
+      usual={own(usual, name) ?? field[usualKeyword] ?? field.default}
       onChange={(value) => {
         const { [name]: _before, ...others } = values
         onChange(value === undefined ? others : { ...others, [name]: value })
       }}
       isRequired={schema.required?.includes(name) === true}
       isSecret={secrets.includes(name)}
-      choices={choices[name]}
+      choices={own(choices, name)}
       problem={problems.find((one) => fieldsIn(one.field).includes(name))?.problem}
       isFilter={isFilter}
     />
   ))
 }
+
+/** What an object has by a name that anybody may have chosen, such as `constructor`. */
+const own = <T,>(values: Readonly<Record<string, T>>, name: string): T | undefined =>
+  Object.hasOwn(values, name) ? values[name] : undefined
 
 /** An object that has nothing: of a kind without further properties. */
 const isWithoutContent = ({ type, properties = {}, additionalProperties }: JsonSchema): boolean =>
@@ -96,17 +100,23 @@ function Field(field: FieldProps) {
     error: problem === undefined ? undefined : shownText(problem),
     mt: 'sm',
   } as const
-  const options = choices ?? schema.enum?.map(String)
+  const members = membersOf(schema)
+  const options = choices ?? (members && [...members.keys()])
   if (schema.type === 'array') {
-    const several = options ?? schema.items?.enum?.map(String)
-    const texts = (value as readonly string[] | undefined) ?? []
+    const items = schema.items && membersOf(schema.items)
+    const several = choices ?? (items && [...items.keys()])
+    const texts = ((value as readonly unknown[] | undefined) ?? []).map(String)
     if (several !== undefined)
       return (
         <MultiSelect
           {...props}
           data={several.map(choices === undefined ? optionOf : plainOption)}
           value={[...texts]}
-          onChange={(chosen) => onChange(chosen.length === 0 && !isRequired ? undefined : chosen)}
+          onChange={(chosen) =>
+            onChange(
+              chosen.length === 0 && !isRequired ? undefined : chosen.map((one) => items?.get(one) ?? one),
+            )
+          }
           searchable
           clearable
         />
@@ -119,8 +129,8 @@ function Field(field: FieldProps) {
       <Select
         {...props}
         data={options.map(choices === undefined ? optionOf : plainOption)}
-        value={(value as string | undefined) ?? null}
-        onChange={(chosen) => onChange(chosen ?? undefined)}
+        value={value === undefined ? null : String(value)}
+        onChange={(chosen) => onChange(chosen === null ? undefined : (members?.get(chosen) ?? chosen))}
         clearable={!isRequired}
         allowDeselect={!isRequired}
         {...(isFilter && { placeholder: 'any' })}
@@ -187,6 +197,10 @@ function Field(field: FieldProps) {
     return <Json {...props} value={value} onChange={onChange} />
   return <Line {...field} props={props} />
 }
+
+/** What a field may be, by its text; two that look alike are one to whoever chooses. */
+const membersOf = ({ enum: members }: JsonSchema): ReadonlyMap<string, unknown> | undefined =>
+  members && new Map(members.map((member) => [String(member), member]))
 
 const optionOf = (value: string) => ({ value, label: optionText(value) })
 /** What people have named stays as it is. */

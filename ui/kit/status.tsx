@@ -1,5 +1,7 @@
 import type { CSSProperties } from 'react'
 import { errors } from '../../subjects/kit/errors.ts'
+import type { ConditionReason } from '../../subjects/migrations/model/condition-terms.ts'
+import type { Condition } from '../../subjects/migrations/model/conditions.ts'
 import { wordsOf } from './format.ts'
 
 const good = [
@@ -71,9 +73,38 @@ export const Status = ({ of, but }: { readonly of: string; readonly but?: string
   </span>
 )
 
-/** The state of a migration: one that is completed may have left paths behind. */
+/** Nothing moves before somebody does something, or another system answers again. */
+const blocking: readonly ConditionReason[] = [
+  'WAITS_FOR_APPROVAL',
+  'WAITS_FOR_AGENT',
+  'WAITS_FOR_STORAGE',
+  'SOURCE_UNREACHABLE',
+  'SOURCE_REFUSES',
+  'SOURCE_CHANGED',
+  'TARGET_UNREACHABLE',
+  'TARGET_REFUSES',
+  'CANNOT_GO_ON',
+  'RECORD_DAMAGED',
+]
+
+/** Whether something keeps a migration from moving, whatever its state. */
+export const isBlocked = ({ conditions }: { readonly conditions: readonly Pick<Condition, 'reason'>[] }) =>
+  conditions.some(({ reason }) => blocking.includes(reason))
+
+/** The state of a migration: one that is completed may have left paths behind, and one that is live may stand still. */
 export const MigrationStatus = ({
-  of: { state, failedPathCount },
+  of: { state, failedPathCount, conditions },
 }: {
-  readonly of: { readonly state: string; readonly failedPathCount: number }
-}) => <Status of={state} but={state === 'COMPLETED' && failedPathCount > 0 ? 'with failures' : undefined} />
+  readonly of: {
+    readonly state: string
+    readonly failedPathCount: number
+    readonly conditions: readonly Pick<Condition, 'reason'>[]
+  }
+}) => {
+  const but = isBlocked({ conditions })
+    ? 'but blocked'
+    : state === 'COMPLETED' && failedPathCount > 0
+      ? 'with failures'
+      : undefined
+  return <Status of={state} but={but} />
+}

@@ -5,6 +5,7 @@ import {
   type ReactNode,
   useCallback,
   useDeferredValue,
+  useEffect,
   useLayoutEffect,
   useMemo,
   useRef,
@@ -86,6 +87,13 @@ export function Table<T>({
   useLayoutEffect(() => {
     choosing.current = { chosen, onChoose }
   })
+  // What is done to those that are chosen is done to rows that one sees.
+  useEffect(() => {
+    if (chosen === undefined || chosen.size === 0 || isPartial) return
+    const there = new Set(shown.map(idOf))
+    const kept = [...chosen].filter((id) => there.has(id))
+    if (kept.length < chosen.size) onChoose?.(new Set(kept))
+  }, [chosen, shown, isPartial, idOf, onChoose])
   const choose = useCallback((id: string, isChosen: boolean) => {
     const next = new Set(choosing.current.chosen)
     if (isChosen) next.add(id)

@@ -136,7 +136,7 @@ export function probeError(error: unknown, root: string): unknown {
     gone:
       known.message === noFolder
         ? '; use the folder that it is in'
-        : `; check the path on the host of the platform, or create a new target with "mkdir -p ${shellArgument(root)}"`,
+        : `; check the path on the host of the platform, and that it is mounted. Create it only for a new target, with "mkdir -p ${shellArgument(root)}"`,
   }
   return new StoreError(failure, `fsRoot ${root}: ${known.message}${fixes[known.failure] ?? ''}`, {
     cause: error,

@@ -61,7 +61,7 @@ test('a copy that cannot begin leaves nothing behind', async () => {
     const { code, err } = await copy(folder.from, join(folder.from, 'not', 'there'), ...more)
     expect({ code, err }).toMatchObject({
       code: 1,
-      err: expect.stringContaining('create a new target with "mkdir -p '),
+      err: expect.stringContaining('Create it only for a new target, with "mkdir -p '),
     })
   }
   expect(await platform.call(filesystems.list, {})).toEqual(before)

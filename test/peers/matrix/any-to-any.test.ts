@@ -55,6 +55,19 @@ const whyNoChain = chain.map((name) => whyNo[name]).find((why) => why !== undefi
 const folderOf = (name: StoreName): StorePath => Buffer.from(`of-${name}`)
 const mappedFolder = Buffer.from('mapped')
 
+/** All of them are in one cluster, in which a folder cannot go to itself. */
+const isSamePlace = (from: StoreName, to: StoreName) => from === 'hdfs' && to === 'hdfs'
+
+type Place = readonly [fileSystemId: string, folder: StorePath]
+
+const mapFolder = ([sourceFileSystem, from]: Place, [targetFileSystem, to]: Place) =>
+  platform.call(pathMappings.create, {
+    sourceFileSystem,
+    sourcePath: textFromPath(from),
+    targetFileSystem,
+    targetPath: textFromPath(to),
+  })
+
 beforeAll(async () => {
   ;[stores, platform] = await Promise.all([startAllStores(), startTestPlatform()])
   await platform.call(settings.put, { storeHosts: [loopback] })
@@ -161,15 +174,8 @@ for (const from of storeNames)
       async () => {
         const [source, target] = [await sourceOf(from), await targetOf(to)]
         const folder = folderOf(from)
-        const isMapped = from === 'hdfs' && to === 'hdfs'
-        const folderThere = isMapped ? mappedFolder : folder
-        if (isMapped)
-          await platform.call(pathMappings.create, {
-            sourceFileSystem: `${from}-source`,
-            sourcePath: textFromPath(folder),
-            targetFileSystem: `${to}-target`,
-            targetPath: textFromPath(mappedFolder),
-          })
+        const folderThere = isSamePlace(from, to) ? mappedFolder : folder
+        if (isSamePlace(from, to)) await mapFolder([`${from}-source`, folder], [`${to}-target`, mappedFolder])
         const at = (path: StorePath) => Buffer.concat([folderThere, path.subarray(folder.length)])
         const { tree } = source
         const { kept, failures: lost } = expected(tree, target.driver, at)
@@ -261,6 +267,9 @@ async function between(from: StoreName, to: StoreName, what: string) {
   for (const [index, role] of (['source', 'target'] as const).entries())
     await addStore(platform, `${migrationId}-${role}`, role, specs[index]!)
   await source!.makeFolder(folder, {})
+  const folderThere = isSamePlace(from, to) ? Buffer.from(`${migrationId}-there`) : folder
+  if (isSamePlace(from, to))
+    await mapFolder([`${migrationId}-source`, folder], [`${migrationId}-target`, folderThere])
   return {
     source: source!,
     folder,
@@ -271,7 +280,7 @@ async function between(from: StoreName, to: StoreName, what: string) {
       path: textFromPath(folder),
       autoStart: true,
     },
-    differences: () => liveDifferences([source!, target!], folder),
+    differences: () => liveDifferences([source!, target!], folder, folderThere),
     [Symbol.asyncDispose]: async () => {
       await source!.close()
       await target!.close()

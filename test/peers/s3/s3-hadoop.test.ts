@@ -32,7 +32,8 @@ const uri = (path: string) => `s3a://${bucket}/${path}`
 const listed = async (path: string): Promise<string[]> => {
   const lines = (await hadoop('-ls', '-R', uri(path))).split('\n')
   return lines.flatMap((line) => {
-    const [, mode, size, name] = /^([d-])\S+\s+\S+\s+\S+\s+\S+\s+(\d+) \S+ \S+ s3a:\/\/[^/]+\/(.*)$/.exec(line) ?? []
+    const [, mode, size, name] =
+      /^([d-])\S+\s+\S+\s+\S+\s+\S+\s+(\d+) \S+ \S+ s3a:\/\/[^/]+\/(.*)$/.exec(line) ?? []
     if (name === undefined) return []
     return [mode === 'd' ? `${name}/` : `${name} ${size}`]
   })
@@ -78,11 +79,13 @@ testUnless(
     await hadoop('-put', join(folder.up, 'file'), uri('theirs/a file'))
     await hadoop('-touchz', uri('theirs/none'))
     const entries = await listAll(driver, at('theirs'))
-    expect(entries.map(({ name, type, sizeBytes }) => [name.toString(), type, sizeBytes]).toSorted()).toEqual([
-      ['a file', 'file', 7],
-      ['empty', 'folder', 0],
-      ['none', 'file', 0],
-    ])
+    expect(entries.map(({ name, type, sizeBytes }) => [name.toString(), type, sizeBytes]).toSorted()).toEqual(
+      [
+        ['a file', 'file', 7],
+        ['empty', 'folder', 0],
+        ['none', 'file', 0],
+      ],
+    )
     expect(await listAll(driver, at('theirs/empty'))).toEqual([])
     expect((await contentOf(driver, at('theirs/a file'))).toString()).toBe('content')
     // What we put beside a marker of its own stays seen by it.

@@ -1,6 +1,6 @@
 import { Button } from '@mantine/core'
 import { keys } from '../../../subjects/access/keys.ts'
-import { mayCall, useAll } from '../../data/calls.ts'
+import { mayCall, pollMs, useAll } from '../../data/calls.ts'
 import { useSession } from '../../data/session-context.ts'
 import { Empty } from '../../kit/empty.tsx'
 import { Page } from '../../kit/page.tsx'
@@ -12,7 +12,7 @@ import { KeyTable } from './key-table.tsx'
 export default function KeysPage() {
   const session = useSession()
   const [adding, setAdding] = useParam('add')
-  const { data, error } = useAll(keys.list, ({ id }) => id)
+  const { data, error } = useAll(keys.list, ({ id }) => id, { everyMs: pollMs })
   const own = data?.filter(
     ({ owner, kind, revoked }) => owner === session.person.subject && kind === 'key' && revoked === undefined,
   )

@@ -1,6 +1,6 @@
 import { keys } from '../../../subjects/access/keys.ts'
 import { rbac, roles } from '../../../subjects/access/roles.ts'
-import { useAll, useAnswer } from '../../data/calls.ts'
+import { pollMs, useAll, useAnswer } from '../../data/calls.ts'
 import { reportOutcome } from '../../data/outcomes.ts'
 import { useSession } from '../../data/session-context.ts'
 import { Fact, Facts } from '../../kit/facts.tsx'
@@ -13,8 +13,8 @@ import { KeyTable } from './key-table.tsx'
 /** Who one is, what one may do, and where one is signed in. */
 export default function ProfilePage() {
   const { person } = useSession()
-  const own = useAnswer(roles.own, {})
-  const { data: all = [], error } = useAll(keys.list, ({ id }) => id)
+  const own = useAnswer(roles.own, {}, { everyMs: pollMs })
+  const { data: all = [], error } = useAll(keys.list, ({ id }) => id, { everyMs: pollMs })
   const sessions = all.filter(
     ({ owner, kind, revoked }) => owner === person.subject && kind === 'session' && revoked === undefined,
   )

@@ -1,7 +1,7 @@
 import { Group } from '@mantine/core'
 import { type Assignment, assignments } from '../../../subjects/access/assignments.ts'
 import { roles } from '../../../subjects/access/roles.ts'
-import { useAll } from '../../data/calls.ts'
+import { pollMs, useAll } from '../../data/calls.ts'
 import { Action } from '../../kit/action.tsx'
 import { Empty } from '../../kit/empty.tsx'
 import { FormDialog } from '../../kit/form-dialog.tsx'
@@ -10,7 +10,7 @@ import { Page } from '../../kit/page.tsx'
 import { type Column, Table } from '../../kit/table.tsx'
 
 export default function AssignmentsPage() {
-  const { data, error } = useAll(assignments.list, ({ group }) => group)
+  const { data, error } = useAll(assignments.list, ({ group }) => group, { everyMs: pollMs })
   const { data: allRoles = [] } = useAll(roles.list, ({ name }) => name)
   const choices = { roles: allRoles.map(({ name }) => name) }
   const columns: readonly Column<Assignment>[] = [

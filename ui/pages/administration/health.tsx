@@ -1,7 +1,7 @@
 import { Text } from '@mantine/core'
 import type { Output } from '../../../subjects/kit/contract.ts'
 import { platform } from '../../../subjects/platform/platform.ts'
-import { useAnswer } from '../../data/calls.ts'
+import { pollMs, useAnswer } from '../../data/calls.ts'
 import { Action } from '../../kit/action.tsx'
 import { Failure } from '../../kit/failure.tsx'
 import { countText, durationText } from '../../kit/format.ts'
@@ -9,8 +9,6 @@ import { Components } from '../../kit/health.tsx'
 import { Named, Time } from '../../kit/named.tsx'
 import { Page, Section } from '../../kit/page.tsx'
 import { type Column, Table } from '../../kit/table.tsx'
-
-const everyMs = 10_000
 
 type Task = Output<(typeof platform)['tasks']>[number]
 type Loss = Output<(typeof platform)['losses']>[number]
@@ -58,8 +56,8 @@ const lossColumns: readonly Column<Loss>[] = [
 ]
 
 export default function HealthPage() {
-  const tasks = useAnswer(platform.tasks, {}, { everyMs })
-  const losses = useAnswer(platform.losses, {}, { everyMs })
+  const tasks = useAnswer(platform.tasks, {}, { everyMs: pollMs })
+  const losses = useAnswer(platform.losses, {}, { everyMs: pollMs })
   return (
     <Page title="Health and tasks" contract={platform.tasks}>
       <Section title="Components">

@@ -1,5 +1,5 @@
 import { keys } from '../../../subjects/access/keys.ts'
-import { useAll } from '../../data/calls.ts'
+import { pollMs, useAll } from '../../data/calls.ts'
 import { reportOutcome } from '../../data/outcomes.ts'
 import { FormDialog } from '../../kit/form-dialog.tsx'
 import { Page } from '../../kit/page.tsx'
@@ -7,7 +7,7 @@ import { KeyTable } from '../account/key-table.tsx'
 
 /** Keys and sessions of everybody. */
 export default function AllKeysPage() {
-  const { data = [], error } = useAll(keys.list, ({ id }) => id)
+  const { data = [], error } = useAll(keys.list, ({ id }) => id, { everyMs: pollMs })
   return (
     <Page
       title="All keys"

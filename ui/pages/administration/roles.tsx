@@ -1,6 +1,6 @@
 import { Group, Text } from '@mantine/core'
 import { type Role, roles } from '../../../subjects/access/roles.ts'
-import { useAll } from '../../data/calls.ts'
+import { pollMs, useAll } from '../../data/calls.ts'
 import { Action } from '../../kit/action.tsx'
 import { FormDialog } from '../../kit/form-dialog.tsx'
 import { Named } from '../../kit/named.tsx'
@@ -59,7 +59,7 @@ const columns: readonly Column<Role>[] = [
 ]
 
 export default function RolesPage() {
-  const { data = [], error } = useAll(roles.list, ({ name }) => name)
+  const { data = [], error } = useAll(roles.list, ({ name }) => name, { everyMs: pollMs })
   return (
     <Page
       title="Roles"

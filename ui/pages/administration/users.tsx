@@ -1,5 +1,5 @@
 import { type User, users } from '../../../subjects/access/users.ts'
-import { useAll } from '../../data/calls.ts'
+import { pollMs, useAll } from '../../data/calls.ts'
 import { Named, Time } from '../../kit/named.tsx'
 import { Page } from '../../kit/page.tsx'
 import { type Column, Table } from '../../kit/table.tsx'
@@ -24,7 +24,7 @@ const columns: readonly Column<User>[] = [
 ]
 
 export default function UsersPage() {
-  const { data = [], error } = useAll(users.list, ({ subject }) => subject)
+  const { data = [], error } = useAll(users.list, ({ subject }) => subject, { everyMs: pollMs })
   return (
     <Page title="Users" error={error} contract={users.list}>
       <Table

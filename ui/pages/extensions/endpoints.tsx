@@ -7,6 +7,7 @@ import { roots } from '../../../subjects/kit/names.ts'
 import { mayAsk } from '../../data/calls.ts'
 import { useSession } from '../../data/session-context.ts'
 import { Empty } from '../../kit/empty.tsx'
+import { ErrorBoundary } from '../../kit/error-boundary.tsx'
 import { Failure } from '../../kit/failure.tsx'
 import { FormButtons } from '../../kit/form-buttons.tsx'
 import { Section } from '../../kit/page.tsx'
@@ -22,7 +23,11 @@ export function Endpoints({
   readonly endpoints: readonly Endpoint[]
 }) {
   if (endpoints.length === 0) return <Empty>This extension has no endpoints.</Empty>
-  return endpoints.map((endpoint) => <One key={endpoint.name} prefix={prefix} endpoint={endpoint} />)
+  return endpoints.map((endpoint) => (
+    <ErrorBoundary key={endpoint.name} title={endpoint.name}>
+      <One prefix={prefix} endpoint={endpoint} />
+    </ErrorBoundary>
+  ))
 }
 
 function One({ prefix, endpoint }: { readonly prefix: string; readonly endpoint: Endpoint }) {

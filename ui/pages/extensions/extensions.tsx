@@ -1,7 +1,7 @@
 import { Link } from '@tanstack/react-router'
 import type { Output } from '../../../subjects/kit/contract.ts'
 import { extensions } from '../../../subjects/extensions/extensions.ts'
-import { useAll } from '../../data/calls.ts'
+import { pollMs, useAll } from '../../data/calls.ts'
 import { Empty } from '../../kit/empty.tsx'
 import { countText } from '../../kit/format.ts'
 import { Named, Time } from '../../kit/named.tsx'
@@ -9,8 +9,6 @@ import { Page } from '../../kit/page.tsx'
 import { type Column, Table } from '../../kit/table.tsx'
 
 type Extension = Output<(typeof extensions)['list']>[number]
-
-const everyMs = 10_000
 
 const columns: readonly Column<Extension>[] = [
   {
@@ -33,7 +31,7 @@ const columns: readonly Column<Extension>[] = [
 
 /** Programs that extend the platform. */
 export default function ExtensionsPage() {
-  const { data, error } = useAll(extensions.list, ({ prefix }) => prefix, { everyMs })
+  const { data, error } = useAll(extensions.list, ({ prefix }) => prefix, { everyMs: pollMs })
   return (
     <Page title="Extensions" error={error} contract={extensions.list}>
       {data?.length === 0 && (

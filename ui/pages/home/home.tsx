@@ -4,22 +4,20 @@ import { migrations } from '../../../subjects/migrations/migrations.ts'
 import { stats } from '../../../subjects/migrations/stats.ts'
 import { alerts } from '../../../subjects/observability/alerts.ts'
 import { platform } from '../../../subjects/platform/platform.ts'
-import { mayCall, useAnswer } from '../../data/calls.ts'
+import { mayCall, pollMs, useAnswer } from '../../data/calls.ts'
 import { useEvents } from '../../data/events.ts'
 import { metricNames } from '../../data/metrics.ts'
 import { useSession } from '../../data/session-context.ts'
 import { Empty } from '../../kit/empty.tsx'
 import { Fact, Facts } from '../../kit/facts.tsx'
 import { sizeText, rateText } from '../../../subjects/kit/binary-size.ts'
-import { countText, durationText } from '../../kit/format.ts'
+import { countText, durationText, wordsOf } from '../../kit/format.ts'
 import { Components } from '../../kit/health.tsx'
 import { MetricChart } from '../../kit/metric-chart.tsx'
 import { Named, Time } from '../../kit/named.tsx'
 import { Page, Section } from '../../kit/page.tsx'
-import { Status } from '../../kit/status.tsx'
+import { isBlocked, Status } from '../../kit/status.tsx'
 import { Widgets } from './widgets.tsx'
-
-const everyMs = 10_000
 
 const counted = [
   ['running', 'running', ['RUNNING']],
@@ -30,6 +28,9 @@ const counted = [
   ['ready', 'not started', ['NONSCHEDULED']],
 ] as const
 
+/** More than a glance takes in; the list of migrations has them all. */
+const mostBlocked = 10
+
 /** What runs, how fast, and what needs somebody. */
 export default function HomePage() {
   const session = useSession()
@@ -38,6 +39,7 @@ export default function HomePage() {
   const summary = useAnswer(migrations.summary, {})
   const firing = useAnswer(alerts.list, { state: 'firing', limit: 10 })
   const all = counted.flatMap(([name]) => summary.data?.[name].migrations ?? [])
+  const blocked = all.filter(isBlocked)
   const failed = all.reduce((sum, { progress }) => sum + progress.failedPaths, 0)
   // Who stopped one knows that it does not follow.
   const following = all.filter(({ state }) => state !== 'STOPPED')
@@ -79,6 +81,19 @@ export default function HomePage() {
           ))}
         </Section>
       )}
+      {blocked.length > 0 && (
+        <Section title="Blocked migrations">
+          {blocked.slice(0, mostBlocked).map(({ id, conditions }) => (
+            <Text key={id} component="div">
+              <Link to="/migrations/$migrationId" params={{ migrationId: id }}>
+                <Named>{id}</Named>
+              </Link>
+              {`: ${conditions.map(({ reason }) => wordsOf(reason)).join(', ')}`}
+            </Text>
+          ))}
+          {blocked.length > mostBlocked && <Text>{`and ${blocked.length - mostBlocked} more`}</Text>}
+        </Section>
+      )}
       {mayCall(session, stats.throughput) && <Throughput failed={failed} lag={lag} />}
       <Widgets />
       <Section
@@ -98,7 +113,7 @@ export default function HomePage() {
 const nowSeconds = 10
 
 function Throughput({ failed, lag }: { readonly failed: number; readonly lag: number }) {
-  const { data } = useAnswer(stats.throughput, {}, { everyMs })
+  const { data } = useAnswer(stats.throughput, {}, { everyMs: pollMs })
   return (
     <Section title="Throughput">
       <Facts>

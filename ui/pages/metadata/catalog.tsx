@@ -4,7 +4,7 @@ import { useState } from 'react'
 import type { Output } from '../../../subjects/kit/contract.ts'
 import { metadataCatalogs } from '../../../subjects/metadata/catalogs.ts'
 import { type CatalogKind, catalogKinds } from '../../../subjects/metadata/kinds.ts'
-import { mayCall, useAll, useAnswer } from '../../data/calls.ts'
+import { mayCall, pollMs, useAll, useAnswer } from '../../data/calls.ts'
 import { useSession } from '../../data/session-context.ts'
 import { Action } from '../../kit/action.tsx'
 import { Checks } from '../../kit/checks.tsx'
@@ -21,7 +21,7 @@ import { useParam } from '../../kit/use-param.ts'
 export default function CatalogPage() {
   const { catalogId } = useParams({ strict: false }) as { readonly catalogId: string }
   const navigate = useNavigate()
-  const { data, error } = useAnswer(metadataCatalogs.get, { catalogId })
+  const { data, error } = useAnswer(metadataCatalogs.get, { catalogId }, { everyMs: pollMs })
   const [checked, setChecked] = useState<Output<(typeof metadataCatalogs)['check-stored']>>()
   const kind = data?.kind as CatalogKind | undefined
   return (

@@ -5,7 +5,7 @@ import type { Output } from '../../../subjects/kit/contract.ts'
 import { filesystems } from '../../../subjects/filesystems/filesystems.ts'
 import { metadataCatalogs } from '../../../subjects/metadata/catalogs.ts'
 import { type CatalogKind, catalogKinds } from '../../../subjects/metadata/kinds.ts'
-import { mayCall, useAll } from '../../data/calls.ts'
+import { mayCall, pollMs, useAll } from '../../data/calls.ts'
 import { useSession } from '../../data/session-context.ts'
 import { CheckFirst } from '../../kit/check-first.tsx'
 import { ContractForm } from '../../kit/contract-form.tsx'
@@ -35,7 +35,7 @@ const columns: readonly Column<Catalog>[] = [
 /** Where databases and tables are described. */
 export default function CatalogsPage() {
   const session = useSession()
-  const { data, error } = useAll(metadataCatalogs.list, ({ catalogId }) => catalogId)
+  const { data, error } = useAll(metadataCatalogs.list, ({ catalogId }) => catalogId, { everyMs: pollMs })
   const [kind, setKind] = useState<CatalogKind>()
   const offered = kinds.filter((one) => mayCall(session, metadataCatalogs[`create-${one}`]))
   return (

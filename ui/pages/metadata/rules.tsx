@@ -1,7 +1,7 @@
 import { Group } from '@mantine/core'
 import type { Output } from '../../../subjects/kit/contract.ts'
 import { metadataRules } from '../../../subjects/metadata/rules.ts'
-import { useAll } from '../../data/calls.ts'
+import { pollMs, useAll } from '../../data/calls.ts'
 import { reportOutcome } from '../../data/outcomes.ts'
 import { Action } from '../../kit/action.tsx'
 import { Empty } from '../../kit/empty.tsx'
@@ -46,7 +46,7 @@ const columns: readonly Column<Rule>[] = [
 
 /** Which databases and tables migrations of metadata are about. */
 export default function MetadataRulesPage() {
-  const { data, error } = useAll(metadataRules.list, ({ ruleName }) => ruleName)
+  const { data, error } = useAll(metadataRules.list, ({ ruleName }) => ruleName, { everyMs: pollMs })
   return (
     <Page
       title="Metadata rules"

@@ -1,4 +1,4 @@
-import { Button, Menu } from '@mantine/core'
+import { Button, Menu, Text } from '@mantine/core'
 import { useDisclosure } from '@mantine/hooks'
 import type { Contract, Input } from '../../../subjects/kit/contract.ts'
 import { migrations } from '../../../subjects/migrations/migrations.ts'
@@ -44,6 +44,7 @@ export function ChosenActions({
   const all = countOf(chosen.size, 'migration')
   return (
     <>
+      <Text size="sm" role="status">{`${all} selected`}</Text>
       {button('Start', migrations.start, () => void forEach('Started', migrations.start, byId))}
       {button('Stop', migrations.stop, () => void forEach('Stopped', migrations.stop, byId))}
       {mayCall(session, migrations.update) && (

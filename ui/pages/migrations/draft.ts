@@ -12,7 +12,7 @@ export const modes = {
   once: { label: 'Once', says: 'Copies everything that is there now, and is done.' },
   live: {
     label: 'Live',
-    says: 'Copies everything, then follows its source: changes arrive at the target until you stop it.',
+    says: 'Copies everything, then follows its source: changes arrive at the target until you stop it. What is deleted at the source is deleted at the target too; set a limit, or keep a trash, under Options.',
   },
   recurring: {
     label: 'Recurring',

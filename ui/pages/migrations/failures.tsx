@@ -27,7 +27,7 @@ const columns: readonly Column<Failed>[] = [
     by: ({ failureClass }) => failureClass,
   },
   { label: 'Reason', cell: ({ failureMessage }) => <Named>{failureMessage}</Named>, width: 2.5 },
-  { label: 'Attempts', cell: ({ attempts }) => attempts, by: ({ attempts }) => attempts, width: 0.6 },
+  { label: 'Attempts', cell: ({ attempts }) => attempts, by: ({ attempts }) => attempts, width: 0.9 },
   {
     label: 'Time',
     cell: ({ dateFailed }) => <Time at={dateFailed} />,

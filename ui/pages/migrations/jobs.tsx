@@ -69,7 +69,12 @@ const verificationColumns: readonly Column<Verification>[] = [
           >
             Summary
           </Download>
-          <Action contract={verifications.delete} input={{ verificationId: id }} isSmall>
+          <Action
+            contract={verifications.delete}
+            input={{ verificationId: id }}
+            isSmall
+            confirm={{ name: 'verification', warning: 'The verification and its reports are deleted.' }}
+          >
             Delete
           </Action>
         </Group>
@@ -149,7 +154,12 @@ const cleanupColumns: readonly Column<Cleanup>[] = [
           <Download contract={cleanups.report} input={{ cleanupId: id, reportId: 'SUMMARY' }} isSmall>
             Summary
           </Download>
-          <Action contract={cleanups.delete} input={{ cleanupId: id }} isSmall>
+          <Action
+            contract={cleanups.delete}
+            input={{ cleanupId: id }}
+            isSmall
+            confirm={{ name: 'cleanup', warning: 'The record of the cleanup and its reports are deleted.' }}
+          >
             Delete
           </Action>
         </Group>

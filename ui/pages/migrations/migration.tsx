@@ -42,6 +42,9 @@ const shownBy = (migrationId: string): Readonly<Record<string, readonly [Contrac
   Events: [notifications.list, { object: migrationId }],
 })
 
+/** Fields that other migrations have nothing to do with. */
+const ofRecurring = ['recurringPeriodSeconds', 'recurringSchedule', 'recurringTimeZone', 'recurringWindow']
+
 const all = { to: '/migrations', label: 'Migrations' } as const
 
 /** One migration: how far it is, what is in its way, and all that can be done with it. */
@@ -62,7 +65,7 @@ export default function MigrationPage() {
     )
   const { source, target, path, conditions } = data
   const parts = shownBy(migrationId)
-  const [contract, input] = parts[tab] ?? parts['Overview']!
+  const [contract, input] = parts[Object.hasOwn(parts, tab) ? tab : 'Overview']!
   return (
     <Page
       title={migrationId}
@@ -135,6 +138,7 @@ function Actions({ migration }: { readonly migration: Migration }) {
         contract={migrations.update}
         verb="Save"
         given={input}
+        hidden={() => (migration.recurringMigration ? [] : ofRecurring)}
         initial={{ migrationPriority, actionPolicy: targetActionPolicy }}
       />
       <FormDialog
@@ -143,7 +147,7 @@ function Actions({ migration }: { readonly migration: Migration }) {
         verb="Rescan"
         given={input}
         initial={{ path: migration.path }}
-        beside={() => targetActionPolicy === 'Overwrite' && <OverwriteHint />}
+        beside={({ actionPolicy = targetActionPolicy }) => actionPolicy === 'Overwrite' && <OverwriteHint />}
       />
       {mayCall(session, migrations.create) && (
         <Button
@@ -161,8 +165,7 @@ function Actions({ migration }: { readonly migration: Migration }) {
         unless={goes}
         confirm={{
           name: migrationId,
-          warning:
-            'The migration starts over. Its queue, statistics and failures are deleted; copied files stay.',
+          warning: `The migration starts over at once, with a new scan. Its queue, statistics and failures are deleted; copied files stay${targetActionPolicy === 'Overwrite' ? ', and are all copied again, as its action policy is Overwrite' : ''}.`,
         }}
       >
         Reset
@@ -186,7 +189,7 @@ function Actions({ migration }: { readonly migration: Migration }) {
 
 const OverwriteHint = () => (
   <Text size="sm" mt="sm">
-    The action policy of this migration is Overwrite: all files in the folder are copied again, also those
-    that have not changed. To copy only what differs, change the policy first.
+    With the action policy Overwrite, all files in the folder are copied again, also those that have not
+    changed. To copy only what differs, choose another policy.
   </Text>
 )

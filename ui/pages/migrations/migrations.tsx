@@ -42,7 +42,7 @@ const columns: readonly Column<Migration>[] = [
   {
     label: 'Copied',
     cell: (migration) => <Moved migration={migration} />,
-    by: ({ scannerSummary }) => scannerSummary.contentSummary.byteCount,
+    by: (migration) => copiedBytes(migration),
   },
   {
     label: 'Failures',
@@ -91,7 +91,7 @@ export default function MigrationsPage() {
           rows={shown}
           isPartial={isPartial}
           columns={columns}
-          idOf={({ migrationId }) => migrationId}
+          idOf={idOf}
           searchedIn={searchedIn}
           filters={
             <>
@@ -115,11 +115,17 @@ export default function MigrationsPage() {
   )
 }
 
+const idOf = ({ migrationId }: Migration) => migrationId
 const searchedIn = ({ migrationId, path, source, target }: Migration) => [migrationId, path, source, target]
 
-function Moved({ migration: { migrationId, scannerSummary, state } }: { readonly migration: Migration }) {
+/** By the scan, and by changes since. */
+const copiedBytes = ({ scannerSummary, clientActivitySummary }: Migration): number =>
+  scannerSummary.contentSummary.byteCount + clientActivitySummary.byteCount
+
+function Moved({ migration }: { readonly migration: Migration }) {
+  const { migrationId, scannerSummary, state } = migration
   const all = scannerSummary.progressSummary.bytesScanned
-  const moved = scannerSummary.contentSummary.byteCount
+  const moved = copiedBytes(migration)
   if (state !== 'RUNNING' || all === 0) return <>{sizeText(moved)}</>
   return (
     <Progress

@@ -16,6 +16,7 @@ import { RequiredHint } from '../../kit/contract-form.tsx'
 import { Empty } from '../../kit/empty.tsx'
 import { Failure } from '../../kit/failure.tsx'
 import { FolderPicker } from '../../kit/folder-browser.tsx'
+import { Named } from '../../kit/named.tsx'
 import { Page } from '../../kit/page.tsx'
 import { type Choices, SchemaFields } from '../../kit/schema-fields.tsx'
 import { useParam } from '../../kit/use-param.ts'
@@ -85,6 +86,7 @@ function draftWith(stores: readonly Filesystem[]): Draft {
 function Steps({ initial, stores }: { readonly initial: Draft; readonly stores: readonly Filesystem[] }) {
   const session = useSession()
   const navigate = useNavigate()
+  const [from] = useParam('from')
   const [at, setAt] = useState(0)
   const [draft, setDraft] = useState(initial)
   const [created, setCreated] = useState<Migration>()
@@ -146,6 +148,11 @@ function Steps({ initial, stores }: { readonly initial: Draft; readonly stores: 
       >
         {at === 0 && (
           <>
+            {from !== '' && (
+              <Text mt="md">
+                Its settings are those of <Named>{from}</Named>. Give it another name, folder or target.
+              </Text>
+            )}
             <ModeChoice mode={mode} onChange={(chosen) => change(withMode(draft, chosen))} />
             <RequiredHint />
           </>
@@ -193,7 +200,7 @@ function Steps({ initial, stores }: { readonly initial: Draft; readonly stores: 
             </Button>
           )}
           {at === lastToFill && (
-            <Button variant="default" onClick={() => createIt(true)}>
+            <Button variant="default" loading={create.isPending} onClick={() => createIt(true)}>
               Create and start
             </Button>
           )}

@@ -1,8 +1,10 @@
 import { Progress, Text } from '@mantine/core'
+import type { Output } from '../../../subjects/kit/contract.ts'
 import { migrations } from '../../../subjects/migrations/migrations.ts'
+import { verifications } from '../../../subjects/migrations/verifications.ts'
 import type { Migration } from '../../../subjects/migrations/model/model.ts'
 import { stats } from '../../../subjects/migrations/stats.ts'
-import { useAnswer } from '../../data/calls.ts'
+import { pollMs, useAnswer } from '../../data/calls.ts'
 import { Chart, ChartSpace } from '../../kit/chart.tsx'
 import { Fact, Facts } from '../../kit/facts.tsx'
 import { sizeText } from '../../../subjects/kit/binary-size.ts'
@@ -10,11 +12,12 @@ import { countOf, countText, durationText, wordsOf } from '../../kit/format.ts'
 import { Later } from '../../kit/later.tsx'
 import { Named, Time } from '../../kit/named.tsx'
 import { Section } from '../../kit/page.tsx'
+import { isBlocked } from '../../kit/status.tsx'
 import { type Column, Table } from '../../kit/table.tsx'
 import { StateTimeline } from './state-timeline.tsx'
 import { targetState } from './target-state.ts'
 
-const everyMs = 10_000
+type Progress = Output<typeof migrations.progress>['progress']
 
 /** How far a migration is, and how it is set up. */
 export function Overview({ migration }: { readonly migration: Migration }) {
@@ -25,6 +28,7 @@ export function Overview({ migration }: { readonly migration: Migration }) {
     data &&
     targetState({
       ...data,
+      isBlocked: isBlocked(migration),
       isScanned: migration.scannerSummary.progressSummary.baseScanCompletionTime !== undefined,
       scans: migration.recurringMigrationTracker?.recurringCount ?? 0,
     })
@@ -64,11 +68,7 @@ export function Overview({ migration }: { readonly migration: Migration }) {
               <Fact label="Found">{filesText(progress.filesScanned, progress.totalBytes)}</Fact>
               <Fact label="Copied">{filesText(progress.filesMigrated, progress.totalMigratedBytes)}</Fact>
               <Fact label="Already at the target">{countOf(progress.filesSkipped, 'file')}</Fact>
-              {progress.filesDeleted + progress.foldersDeleted > 0 && (
-                <Fact label="Deleted at the target">
-                  {`${countOf(progress.filesDeleted, 'file')}, ${countOf(progress.foldersDeleted, 'folder')}`}
-                </Fact>
-              )}
+              <Deleted progress={progress} migration={migration} />
             </Facts>
           </Section>
           <History migration={migration} bytesNow={progress.totalMigratedBytes} />
@@ -92,12 +92,48 @@ export function Overview({ migration }: { readonly migration: Migration }) {
           <Fact label="Action policy">{migration.targetActionPolicy}</Fact>
           <Fact label="Moved by">{wordsOf(migration.movedBy ?? 'default')}</Fact>
           <Fact label="Mode">{modeOf(migration)}</Fact>
+          <LastVerification migrationId={migrationId} />
         </Facts>
         <StateTimeline migrationId={migrationId} />
         <Recurrences migration={migration} />
         <UnderWay migrationId={migrationId} />
       </Later>
     </>
+  )
+}
+
+/** What is known of the target beyond what was copied. */
+function LastVerification({ migrationId }: { readonly migrationId: string }) {
+  const { data } = useAnswer(verifications.list, { migrationId, limit: 1 }, { everyMs: pollMs })
+  const last = data?.[0]
+  if (data === undefined) return null
+  return (
+    <Fact label="Last verification">
+      {last === undefined ? (
+        'none'
+      ) : (
+        <>
+          {`${last.level}, ${last.status === 'COMPLETE' ? countOf(last.totalDiscrepancies, 'difference') : wordsOf(last.status)}, `}
+          <Time at={last.createdAt} />
+        </>
+      )}
+    </Fact>
+  )
+}
+
+/** What the migration has deleted at the target: as it followed its source, or to match it. */
+function Deleted({
+  progress: { filesDeleted, foldersDeleted },
+  migration: { deletions },
+}: {
+  readonly progress: Pick<Progress, 'filesDeleted' | 'foldersDeleted'>
+  readonly migration: Migration
+}) {
+  const matched = deletions?.isHeld === false ? deletions : { files: 0, folders: 0 }
+  const [files, folders] = [Math.max(filesDeleted, matched.files), Math.max(foldersDeleted, matched.folders)]
+  if (files + folders === 0) return null
+  return (
+    <Fact label="Deleted at the target">{`${countOf(files, 'file')}, ${countOf(folders, 'folder')}`}</Fact>
   )
 }
 
@@ -114,21 +150,21 @@ function History({
   readonly migration: Migration
   readonly bytesNow: number
 }) {
-  const { data } = useAnswer(stats.history, { migrationId }, { everyMs: 6 * everyMs })
+  const { data } = useAnswer(stats.history, { migrationId }, { everyMs: 6 * pollMs })
   if (data === undefined) return <ChartSpace />
-  // What was copied before the first sample is seen to have come, and not to have been there.
-  const begun =
-    migrationStartTime === undefined || recurringMigration
-      ? []
-      : [[Date.parse(migrationStartTime), 0] as const]
+  // Once it was reset, what was copied before belongs to another curve. What came before the first sample was not there at first.
+  const startMs = migrationStartTime === undefined || recurringMigration ? 0 : Date.parse(migrationStartTime)
+  const begun = startMs === 0 ? [] : [[startMs, 0] as const]
   const kept = data
     .map(({ timeStamp, migrationStats }) => [timeStamp, migrationStats.successfulBytesMigrated] as const)
+    .filter(([timeMs]) => timeMs >= startMs)
     .toSorted(([one], [other]) => one - other)
   return (
     <Chart
       label="Bytes copied over time"
       series={[{ label: 'Copied', points: [...begun, ...kept, [Date.now(), bytesNow]] }]}
       format={sizeText}
+      isStepped
     />
   )
 }
@@ -178,8 +214,8 @@ function Recurrences({ migration: { recurringMigrationTracker } }: { readonly mi
 
 /** What has waited longest, and what is to be scanned again. */
 function UnderWay({ migrationId }: { readonly migrationId: string }) {
-  const oldest = useAnswer(migrations['oldest-work'], { migrationId }, { everyMs })
-  const regions = useAnswer(migrations['pending-regions'], { migrationId }, { everyMs })
+  const oldest = useAnswer(migrations['oldest-work'], { migrationId }, { everyMs: pollMs })
+  const regions = useAnswer(migrations['pending-regions'], { migrationId }, { everyMs: pollMs })
   const waits = oldest.data?.path !== undefined
   if (!waits && (regions.data ?? []).length === 0) return null
   return (

@@ -58,7 +58,7 @@ export function Plan({ migrationId }: { readonly migrationId: string }) {
       <Text role="status" mt="md">
         {plan.status === 'IN_PROGRESS'
           ? 'Comparing source and target; the figures are not final.'
-          : 'This is a preview. Nothing has been changed.'}
+          : 'This is a preview. No file has been changed.'}
         {plan.message !== undefined && ` ${plan.message}`}
       </Text>
       <Facts>

@@ -1,6 +1,7 @@
+import { useEffect, useState } from 'react'
 import { migrations } from '../../../subjects/migrations/migrations.ts'
 import type { MigrationState } from '../../../subjects/migrations/model/model.ts'
-import { useAnswer } from '../../data/calls.ts'
+import { pollMs, useAnswer } from '../../data/calls.ts'
 import { durationText, wordsOf } from '../../kit/format.ts'
 import { Time } from '../../kit/named.tsx'
 import { Section } from '../../kit/page.tsx'
@@ -30,8 +31,12 @@ const textOf = (state: MigrationState, seconds: number, isNow: boolean) =>
 /** The states that a migration was in, one after the other; the bar shows how long each was beside the others. */
 export function StateTimeline({ migrationId }: { readonly migrationId: string }) {
   const { data = [] } = useAnswer(migrations.states, { migrationId })
+  const [now, setNow] = useState(Date.now)
+  useEffect(() => {
+    const timer = setInterval(() => setNow(Date.now()), pollMs)
+    return () => clearInterval(timer)
+  }, [])
   if (data.length === 0) return null
-  const now = Date.now()
   const spans = data.map(({ state, since }, index) => {
     const next = data[index + 1]
     const endMs = next === undefined ? now : Date.parse(next.since)

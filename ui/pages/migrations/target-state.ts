@@ -20,13 +20,18 @@ export function targetState({
   state,
   progress: { failedPaths, migratedPercentage: percentage, filesScanned },
   isScanned,
+  isBlocked = false,
   scans,
 }: Pick<Info, 'state'> & {
   readonly progress: Pick<Info['progress'], 'failedPaths' | 'migratedPercentage' | 'filesScanned'>
   readonly isScanned: boolean
+  /** Whether something keeps it from following its source. */
+  readonly isBlocked?: boolean
   readonly scans: number
 }): TargetState {
   const missing = failedPaths === 0 ? '' : `, except ${countOf(failedPaths, 'failed path')}`
+  if (state === 'LIVE' && isBlocked)
+    return { says: `First scan complete${missing}; does not follow its source now` }
   if (state === 'LIVE') return { percentage: 100, says: `Complete${missing}; follows its source` }
   if (state === 'COMPLETED' || state === 'WAITING_FOR_NEXT_RECURRENCE')
     return { percentage: 100, says: `Complete${missing}` }

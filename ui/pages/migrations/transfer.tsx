@@ -2,15 +2,14 @@ import { Text } from '@mantine/core'
 import { agents } from '../../../subjects/migrations/agents.ts'
 import { bandwidth, type BandwidthPolicy } from '../../../subjects/migrations/bandwidth.ts'
 import type { Migration } from '../../../subjects/migrations/model/model.ts'
-import { useAll, useAnswer } from '../../data/calls.ts'
+import { pollMs, useAll, useAnswer } from '../../data/calls.ts'
+import { Action } from '../../kit/action.tsx'
 import { Empty } from '../../kit/empty.tsx'
 import { wordsOf } from '../../kit/format.ts'
 import { Section } from '../../kit/page.tsx'
 import { AgentTable } from '../stores/agent-table.tsx'
 import { LimitTable } from '../stores/limit-table.tsx'
 import { SetLimit } from '../stores/set-limit.tsx'
-
-const everyMs = 10_000
 
 /** Whether a limit holds for a migration, or for one of the agents that work on it. */
 const holds =
@@ -24,8 +23,8 @@ const holds =
 /** Who moves the files of a migration, and how fast they may. */
 export function Transfer({ migration }: { readonly migration: Migration }) {
   const { migrationId, movedBy = 'default' } = migration
-  const limits = useAnswer(bandwidth.list, {}, { everyMs })
-  const all = useAll(agents.list, ({ name }) => name, { everyMs })
+  const limits = useAnswer(bandwidth.list, {}, { everyMs: pollMs })
+  const all = useAll(agents.list, ({ name }) => name, { everyMs: pollMs })
   const working = (all.data ?? []).filter(({ migrations }) => migrations.includes(migrationId))
   const held = (limits.data ?? []).filter(
     holds(
@@ -34,16 +33,24 @@ export function Transfer({ migration }: { readonly migration: Migration }) {
     ),
   )
   const own = held.find(({ scope }) => scope === 'migration')
+  const place = { scope: 'migration', name: migrationId } as const
   return (
     <>
       <Section
         title="Bandwidth"
         actions={
-          <SetLimit
-            button={own === undefined ? 'Set a limit' : 'Change the limit'}
-            place={{ scope: 'migration', name: migrationId }}
-            {...(own && { policy: own })}
-          />
+          <>
+            <SetLimit
+              button={own === undefined ? 'Set a limit' : 'Change the limit'}
+              place={place}
+              {...(own && { policy: own })}
+            />
+            {own && (
+              <Action contract={bandwidth.delete} input={place}>
+                Remove the limit
+              </Action>
+            )}
+          </>
         }
       >
         {limits.data !== undefined &&
@@ -54,7 +61,7 @@ export function Transfer({ migration }: { readonly migration: Migration }) {
               <Text size="sm" mb="xs">
                 The lowest of these limits applies.
               </Text>
-              <LimitTable policies={held} />
+              <LimitTable policies={held} isShownOnly />
             </>
           ))}
       </Section>

@@ -2,7 +2,7 @@ import { Group } from '@mantine/core'
 import { useState } from 'react'
 import type { Output } from '../../../subjects/kit/contract.ts'
 import { alerts } from '../../../subjects/observability/alerts.ts'
-import { useAll } from '../../data/calls.ts'
+import { pollMs, useAll } from '../../data/calls.ts'
 import { useAnswer } from '../../data/calls.ts'
 import { useEvents } from '../../data/events.ts'
 import { reportOutcome } from '../../data/outcomes.ts'
@@ -102,7 +102,7 @@ const ruleColumns: readonly Column<Rule>[] = [
 ]
 
 function Rules() {
-  const { data = [] } = useAll(alerts.rules, ({ name }) => name)
+  const { data = [] } = useAll(alerts.rules, ({ name }) => name, { everyMs: pollMs })
   return (
     <>
       <Group mb="sm">
@@ -175,7 +175,7 @@ const webhookColumns: readonly Column<Webhook>[] = [
 ]
 
 function Webhooks() {
-  const { data } = useAnswer(alerts.webhooks, {})
+  const { data } = useAnswer(alerts.webhooks, {}, { everyMs: pollMs })
   const [secret, setSecret] = useState<string>()
   return (
     <>

@@ -1,5 +1,5 @@
 import { logging } from '../../../subjects/observability/logging.ts'
-import { mayCall, useAnswer } from '../../data/calls.ts'
+import { mayCall, pollMs, useAnswer } from '../../data/calls.ts'
 import { reportOutcome } from '../../data/outcomes.ts'
 import { useSession } from '../../data/session-context.ts'
 import { ContractForm } from '../../kit/contract-form.tsx'
@@ -9,7 +9,7 @@ import { Page } from '../../kit/page.tsx'
 /** What the platform writes into its log. */
 export default function LoggingPage() {
   const session = useSession()
-  const { data, error } = useAnswer(logging.get, {})
+  const { data, error } = useAnswer(logging.get, {}, { everyMs: pollMs })
   return (
     <Page title="Log level" error={error} contract={logging.get}>
       {data && (

@@ -1,17 +1,15 @@
 import { useState } from 'react'
 import type { Input } from '../../../subjects/kit/contract.ts'
 import { notifications } from '../../../subjects/observability/notifications.ts'
-import { useAnswer } from '../../data/calls.ts'
+import { pollMs, useAnswer } from '../../data/calls.ts'
 import { Filters } from '../../kit/filters.tsx'
 import { Page } from '../../kit/page.tsx'
 import { NotificationTable } from './notification-table.tsx'
 
-const everyMs = 10_000
-
 /** What happened, the newest first. */
 export default function NotificationsPage() {
   const [filter, setFilter] = useState<Partial<Input<(typeof notifications)['list']>>>({})
-  const { data, error } = useAnswer(notifications.list, filter, { everyMs })
+  const { data, error } = useAnswer(notifications.list, filter, { everyMs: pollMs })
   return (
     <Page title="Notifications" error={error} contract={notifications.list} input={filter}>
       <Filters

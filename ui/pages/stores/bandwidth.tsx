@@ -1,5 +1,5 @@
 import { bandwidth } from '../../../subjects/migrations/bandwidth.ts'
-import { useAnswer } from '../../data/calls.ts'
+import { pollMs, useAnswer } from '../../data/calls.ts'
 import { Empty } from '../../kit/empty.tsx'
 import { Page } from '../../kit/page.tsx'
 import { LimitTable } from './limit-table.tsx'
@@ -7,7 +7,7 @@ import { SetLimit } from './set-limit.tsx'
 
 /** What is moved in a second, at most. */
 export default function BandwidthPage() {
-  const { data, error } = useAnswer(bandwidth.list, {})
+  const { data, error } = useAnswer(bandwidth.list, {}, { everyMs: pollMs })
   return (
     <Page
       title="Bandwidth"

@@ -10,7 +10,7 @@ import { SetLimit } from './set-limit.tsx'
 const limitText = (limit: number) => (limit === unlimited ? 'no limit' : rateText(limit))
 const requestsText = (limit: number) => (limit === unlimited ? 'no limit' : `${countText(limit)}/s`)
 
-const columns: readonly Column<BandwidthPolicy>[] = [
+const figures: readonly Column<BandwidthPolicy>[] = [
   {
     label: 'Applies to',
     cell: ({ description }) => <Named>{description}</Named>,
@@ -36,23 +36,36 @@ const columns: readonly Column<BandwidthPolicy>[] = [
     width: 2,
   },
   { label: 'Current limit', cell: ({ now }) => limitText(now.limitBytesPerSecond) },
-  {
-    label: 'Actions',
-    cell: ({ scope, name, id, ...policy }) => {
-      const place = { scope, ...(name !== undefined && { name }) }
-      return (
-        <Group gap={4}>
-          <SetLimit button="Change" of={id} place={place} policy={policy} isSmall />
-          <Action contract={bandwidth.delete} input={place} of={id} isSmall>
-            Remove
-          </Action>
-        </Group>
-      )
-    },
-    width: 1.4,
-  },
 ]
 
-export const LimitTable = ({ policies }: { readonly policies: readonly BandwidthPolicy[] }) => (
-  <Table label="Limits" rows={policies} columns={columns} idOf={({ id }) => id} />
+const actions: Column<BandwidthPolicy> = {
+  label: 'Actions',
+  cell: ({ scope, name, id, ...policy }) => {
+    const place = { scope, ...(name !== undefined && { name }) }
+    return (
+      <Group gap={4}>
+        <SetLimit button="Change" of={id} place={place} policy={policy} isSmall />
+        <Action contract={bandwidth.delete} input={place} of={id} isSmall>
+          Remove
+        </Action>
+      </Group>
+    )
+  },
+  width: 1.4,
+}
+
+/** @param isShownOnly where limits of others stand beside one's own: they are changed where all of them are */
+export const LimitTable = ({
+  policies,
+  isShownOnly = false,
+}: {
+  readonly policies: readonly BandwidthPolicy[]
+  readonly isShownOnly?: boolean
+}) => (
+  <Table
+    label="Limits"
+    rows={policies}
+    columns={isShownOnly ? figures : [...figures, actions]}
+    idOf={({ id }) => id}
+  />
 )

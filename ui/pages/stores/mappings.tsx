@@ -1,7 +1,7 @@
 import type { Output } from '../../../subjects/kit/contract.ts'
 import { filesystems } from '../../../subjects/filesystems/filesystems.ts'
 import { pathMappings } from '../../../subjects/rules/path-mappings.ts'
-import { useAll } from '../../data/calls.ts'
+import { pollMs, useAll } from '../../data/calls.ts'
 import { Action } from '../../kit/action.tsx'
 import { Empty } from '../../kit/empty.tsx'
 import { FormDialog } from '../../kit/form-dialog.tsx'
@@ -44,7 +44,7 @@ const columns: readonly Column<Mapping>[] = [
 
 /** Which folders go elsewhere at a target. */
 export default function MappingsPage() {
-  const { data, error } = useAll(pathMappings.list, ({ id }) => id)
+  const { data, error } = useAll(pathMappings.list, ({ id }) => id, { everyMs: pollMs })
   const { data: stores = [] } = useAll(filesystems.list, ({ fileSystemId }) => fileSystemId)
   const named = (isSource: boolean) =>
     stores.filter((store) => store.isSource === isSource).map(({ fileSystemId }) => fileSystemId)

@@ -3,7 +3,7 @@ import { useState } from 'react'
 import { exclusions } from '../../../subjects/rules/exclusions.ts'
 import { inclusions } from '../../../subjects/rules/inclusions.ts'
 import type { RuleView } from '../../../subjects/migrations/model/rules.ts'
-import { mayCall, useAll } from '../../data/calls.ts'
+import { mayCall, pollMs, useAll } from '../../data/calls.ts'
 import { useSession } from '../../data/session-context.ts'
 import { Action } from '../../kit/action.tsx'
 import { ContractForm } from '../../kit/contract-form.tsx'
@@ -43,7 +43,7 @@ const originOf = (rule: RuleView) =>
         : 'user-defined'
 
 function Rules({ contracts, what }: { readonly contracts: Contracts; readonly what: string }) {
-  const { data } = useAll(contracts.list, ({ id }) => id)
+  const { data } = useAll(contracts.list, ({ id }) => id, { everyMs: pollMs })
   const columns: readonly Column<RuleView>[] = [
     { label: 'Name', cell: ({ id }) => <Named>{id}</Named>, by: ({ id }) => id },
     { label: 'Matches', cell: (rule) => <Named>{ruleText(rule)}</Named>, width: 2 },

@@ -4,8 +4,9 @@ import { useState } from 'react'
 import { filesystems, kinds, type Filesystem } from '../../../subjects/filesystems/filesystems.ts'
 import { filesystemKinds } from '../../../subjects/filesystems/kinds.ts'
 import type { Output } from '../../../subjects/kit/contract.ts'
+import { isGantryError } from '../../../subjects/kit/errors.ts'
 import { migrations } from '../../../subjects/migrations/migrations.ts'
-import { useAll, useAnswer } from '../../data/calls.ts'
+import { pollMs, useAll, useAnswer } from '../../data/calls.ts'
 import { Action } from '../../kit/action.tsx'
 import { Checks } from '../../kit/checks.tsx'
 import { Fact, Facts } from '../../kit/facts.tsx'
@@ -22,8 +23,10 @@ import { foreignFields } from './role.ts'
 export default function StorePage() {
   const store = useParams({ strict: false }) as Store
   const navigate = useNavigate()
-  const { data, error } = useAnswer(filesystems.get, store)
-  const health = useAnswer(filesystems.health, { fileSystemId: store.fileSystemId })
+  const { data, error } = useAnswer(filesystems.get, store, { everyMs: pollMs })
+  const health = useAnswer(filesystems.health, { fileSystemId: store.fileSystemId }, { everyMs: pollMs })
+  // What is known of it is of before.
+  const isGone = isGantryError(error, 'NOT_FOUND')
   const [path, setPath] = useParam('path')
   const [checked, setChecked] = useState<Output<(typeof filesystems)['check-stored']>>()
   const { data: uses = [] } = useAll(migrations.list, ({ migrationId }) => migrationId, {
@@ -33,12 +36,13 @@ export default function StorePage() {
     <Page
       title={store.fileSystemId}
       of={{ to: '/stores', label: 'Stores' }}
-      beside={health.data && <Status of={health.data.healthy ? 'healthy' : 'not healthy'} />}
+      beside={!isGone && health.data && <Status of={health.data.healthy ? 'healthy' : 'not healthy'} />}
       error={error ?? health.error}
       contract={filesystems.get}
       input={{ ...store }}
       actions={
-        data && (
+        data &&
+        !isGone && (
           <>
             <Action
               contract={filesystems['check-stored']}
@@ -63,7 +67,7 @@ export default function StorePage() {
         )
       }
     >
-      {health.data?.cause !== undefined && <Named>{health.data.cause}</Named>}
+      {!isGone && health.data?.cause !== undefined && <Named>{health.data.cause}</Named>}
       {checked && <Checks of={checked} what="store" />}
       {data && (
         <Facts>
@@ -87,7 +91,7 @@ export default function StorePage() {
           ))}
         </Facts>
       )}
-      {data && (
+      {data && !isGone && (
         <Section title="Browse">
           <FolderBrowser store={store} path={path || '/'} onOpen={setPath} />
         </Section>
