@@ -258,9 +258,9 @@ chromiumTest('whoever signs out ends the session of the page, and not that of so
   await page.click('text=Sign out')
   await page.getByRole('heading', { level: 1, name: 'Home' }).waitFor()
   const sessions = (await platform.call(keys.list, {})).filter(({ kind }) => kind === 'session')
-  expect(sessions.map(({ owner, revoked }) => [owner, revoked !== undefined]).toSorted()).toEqual([
-    ['development-administrator', false],
-    ['development-viewer', true],
+  expect(sessions).toHaveLength(2)
+  expect(sessions.filter(({ revoked }) => revoked !== undefined).map(({ owner }) => owner)).toEqual([
+    'development-viewer',
   ])
 })
 

@@ -136,7 +136,13 @@ function SignOut() {
   const session = useSession()
   const signOut = async (form: HTMLFormElement) => {
     // The platform's own page goes on from there, to the identity provider.
-    if (await ownToken().then(session.isOwn, () => false)) return form.submit()
+    if (
+      await ownToken().then(
+        (token) => session.isOwn(token),
+        () => false,
+      )
+    )
+      return form.submit()
     // What has gone wrong with it shows at the next sign-in; the page is left all the same.
     await session.call(signIn.out, {}).catch(() => undefined)
     location.replace('/')

@@ -32,6 +32,7 @@ function useParsed(text: string): readonly Token[] | 'not parsed' | undefined {
       setParsed(data)
       worker.terminate()
     })
+    // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a worker has none
     worker.postMessage(text)
     return () => {
       clearTimeout(timer)

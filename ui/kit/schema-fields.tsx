@@ -129,7 +129,7 @@ function Field(field: FieldProps) {
       <Select
         {...props}
         data={options.map(choices === undefined ? optionOf : plainOption)}
-        value={value === undefined ? null : String(value)}
+        value={textOf(value)}
         onChange={(chosen) => onChange(chosen === null ? undefined : (members?.get(chosen) ?? chosen))}
         clearable={!isRequired}
         allowDeselect={!isRequired}
@@ -145,7 +145,7 @@ function Field(field: FieldProps) {
           { value: 'true', label: 'yes' },
           { value: 'false', label: 'no' },
         ]}
-        value={value === undefined ? null : String(value)}
+        value={textOf(value)}
         onChange={(chosen) => onChange(chosen === null ? undefined : chosen === 'true')}
         clearable
         placeholder="any"
@@ -205,6 +205,10 @@ const membersOf = ({ enum: members }: JsonSchema): ReadonlyMap<string, unknown> 
 const optionOf = (value: string) => ({ value, label: optionText(value) })
 /** What people have named stays as it is. */
 const plainOption = (value: string) => ({ value, label: value })
+
+/** One of few values, by its text; null where there is none. */
+const textOf = (value: unknown): string | null =>
+  typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean' ? String(value) : null
 
 /** A number, or a constant for none. */
 const isNumberOrNone = ({ anyOf }: JsonSchema): boolean =>
