@@ -37,6 +37,8 @@ const largeBytes = 12 * 2 ** 20 + 1
 const requestsPerSecond = 60
 /** HDFS keeps whole milliseconds. */
 const grainMs = 1
+/** Restarts of a platform and of a cluster: two minutes where nothing else runs. */
+const patienceMs = 300_000
 
 function fill(root: string): void {
   mkdirSync(root)
@@ -125,7 +127,7 @@ for (const name of storeNames.filter((one): one is Exclude<StoreName, 'local'> =
         compareTrees(join(folder.from, 'tree'), join(folder.to, 'tree'), undefined, true, grainMs),
       ).toEqual([])
     },
-    180_000,
+    patienceMs,
   )
 
   concurrentUnless(
@@ -180,7 +182,7 @@ for (const name of storeNames.filter((one): one is Exclude<StoreName, 'local'> =
       })
       expect(await victim.call(migrations.get, { migrationId })).toMatchObject({ state: 'LIVE' })
     },
-    180_000,
+    patienceMs,
   )
 }
 
@@ -257,7 +259,7 @@ for (const name of storeNames.filter((one): one is Exclude<StoreName, 'local'> =
       expect(failedPaths).toEqual([])
       expect(await victim.call(migrations.get, { migrationId: 'live-to' })).toMatchObject({ state: 'LIVE' })
     },
-    180_000,
+    patienceMs,
   )
 
 /** Contents of the files of a folder by their names. */
