@@ -54,7 +54,7 @@ chromiumTest(
     await states.first().waitFor()
     const texts = await states.allTextContents()
     expect(texts.map((text) => text.split(',')[0])).toEqual([
-      'nonscheduled',
+      'not started',
       'scheduled',
       'running',
       'completed',

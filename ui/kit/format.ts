@@ -4,8 +4,9 @@ export const countText = (count: number): string => count.toLocaleString('en')
 export const countOf = (count: number, one: string, several = `${one}s`): string =>
   `${countText(count)} ${count === 1 ? one : several}`
 
-/** A state or reason as people read it: `WAITING_FOR_NEXT_RECURRENCE` becomes `waiting for next recurrence`. */
-export const wordsOf = (name: string): string => name.toLowerCase().replaceAll(/[_-]/g, ' ')
+/** A state or reason as people read it: `WAITING_FOR_NEXT_RECURRENCE` becomes `waiting for next recurrence`; one name of the existing product is no word. */
+export const wordsOf = (name: string): string =>
+  name === 'NONSCHEDULED' ? 'not started' : name.toLowerCase().replaceAll(/[_-]/g, ' ')
 
 /** Fields whose names say too little to whoever does not know the API. */
 const labels = new Map(

@@ -64,8 +64,8 @@ export function Page({
       ) : (
         <NotAllowed contract={contract} />
       )}
-      {children}
-      {contract && <AsCommand contract={contract} {...(input && { input })} />}
+      {isAllowed && children}
+      {isAllowed && contract && <AsCommand contract={contract} {...(input && { input })} />}
     </>
   )
 }

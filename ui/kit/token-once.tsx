@@ -1,4 +1,5 @@
-import { Alert, Code, Group, Button, Modal } from '@mantine/core'
+import { Alert, Button, Code, Group, Modal, Text } from '@mantine/core'
+import { tokenVariable } from '../../subjects/kit/names.ts'
 import { Copy } from './copy.tsx'
 
 /** Shows a secret that can be read this once. */
@@ -27,6 +28,10 @@ export function TokenOnce({
       <Code block mt="md" className="name" data-testid="token">
         {token}
       </Code>
+      <Text size="sm" mt="sm">
+        The command line, and the requests that pages show, take it from the variable{' '}
+        <Code>{tokenVariable}</Code>.
+      </Text>
       <Group mt="md" justify="flex-end">
         <Copy text={token ?? ''} what="this value" />
         <Button onClick={onClose}>Done</Button>

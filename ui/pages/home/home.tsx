@@ -128,7 +128,7 @@ function Throughput({ failed, lag }: { readonly failed: number; readonly lag: nu
       </Facts>
       <SimpleGrid cols={{ base: 1, lg: 2 }}>
         <MetricChart
-          label="Throughput"
+          label="Throughput, averaged over each minute"
           query={{ name: metricNames.bytesMigrated, aggregate: 'rate', combine: true }}
           format={rateText}
         />

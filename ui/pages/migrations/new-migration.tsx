@@ -59,10 +59,16 @@ export default function NewMigrationPage() {
 
 /** Once it is known what there is to choose from. */
 function WithStores({ cloned }: { readonly cloned: Draft | undefined }) {
+  const session = useSession()
   const { data: stores, error } = useAll(filesystems.list, ({ fileSystemId }) => fileSystemId)
   if (stores === undefined || stores.length === 0)
     return (
-      <Page title={pageTitle} of={allMigrations} error={error}>
+      <Page
+        title={pageTitle}
+        of={allMigrations}
+        error={error}
+        {...(!mayCall(session, filesystems.list) && { contract: filesystems.list })}
+      >
         {stores && (
           <Empty>
             A migration needs a source and a target. <Link to="/stores">Add them first.</Link>
