@@ -51,22 +51,25 @@ function fieldsOf(rule: Rule, isWhole: boolean): Partial<RuleView> {
 /** The exclusions of new migrations, whatever their source is. */
 export const globalViews = (): RuleView[] => globalExclusions.map((rule) => ruleView('exclusion', rule))
 
+/** Kinds that are ways to the same service have the same ones. */
+const eachOnce = <T extends { readonly id: string }>(all: readonly T[]): T[] => [
+  ...new Map(all.map((one) => [one.id, one])).values(),
+]
+
 /** The exclusions that come with kinds of sources. */
 export const defaultViews = (fsType?: string): RuleView[] =>
-  kindsOfType(fsType)
-    .flatMap(({ exclusions }) => exclusions)
-    .map((rule) => ruleView('exclusion', rule))
+  eachOnce(kindsOfType(fsType).flatMap(({ exclusions }) => exclusions)).map((rule) =>
+    ruleView('exclusion', rule),
+  )
 
 /** What kinds of targets cannot hold. */
 export const restrictionViews = (fsType?: string): RuleView[] =>
-  kindsOfType(fsType)
-    .flatMap(({ restrictions }) => restrictions)
-    .map(({ id, description }) => ({
-      id,
-      description,
-      type: 'RestrictionExclusion',
-      fsRestriction: true,
-      sourceFsExclusion: false,
-      globalExclusion: false,
-      defaultExclusion: false,
-    }))
+  eachOnce(kindsOfType(fsType).flatMap(({ restrictions }) => restrictions)).map(({ id, description }) => ({
+    id,
+    description,
+    type: 'RestrictionExclusion',
+    fsRestriction: true,
+    sourceFsExclusion: false,
+    globalExclusion: false,
+    defaultExclusion: false,
+  }))

@@ -7,6 +7,7 @@ import { ContractForm } from '../../kit/contract-form.tsx'
 import { shownText } from '../../kit/format.ts'
 import { NotAllowed } from '../../kit/not-allowed.tsx'
 import { mayCall } from '../../data/calls.ts'
+import { reportOutcome } from '../../data/outcomes.ts'
 import { useSession } from '../../data/session-context.ts'
 import { foreignFields } from './role.ts'
 
@@ -48,7 +49,10 @@ export function AddFilesystem({
           hidden={foreignFields}
           {...(opening.role && { initial: { role: opening.role } })}
           onCancel={onClose}
-          onDone={onClose}
+          onDone={({ fileSystemId }) => {
+            reportOutcome(`Added ${fileSystemId}`)
+            onClose()
+          }}
           beside={(input) => <CheckFirst contract={filesystems[`check-${kind}`]} input={input} />}
         />
       ) : (

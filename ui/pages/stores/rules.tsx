@@ -42,6 +42,12 @@ const originOf = (rule: RuleView) =>
         ? 'all migrations'
         : 'user-defined'
 
+/** What comes with the platform does not stand before what somebody has made. */
+const ownFirst = (rules: readonly RuleView[]): readonly RuleView[] => {
+  const isOwn = (rule: RuleView) => originOf(rule) === 'user-defined'
+  return [...rules.filter(isOwn), ...rules.filter((rule) => !isOwn(rule))]
+}
+
 function Rules({ contracts, what }: { readonly contracts: Contracts; readonly what: string }) {
   const { data } = useAll(contracts.list, ({ id }) => id, { everyMs: pollMs })
   const columns: readonly Column<RuleView>[] = [
@@ -72,7 +78,7 @@ function Rules({ contracts, what }: { readonly contracts: Contracts; readonly wh
       {data !== undefined && data.length > 0 && (
         <Table
           label={`${what}s`}
-          rows={data}
+          rows={ownFirst(data)}
           columns={columns}
           idOf={({ id }) => id}
           searchedIn={({ id, description }) => [id, description]}
