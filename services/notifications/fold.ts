@@ -4,7 +4,7 @@ import { maxTextLength } from '../../subjects/kit/schemas.ts'
 import { shortened } from '../../subjects/kit/shortened.ts'
 import { cleanupEvents } from '../../subjects/migrations/cleanups.ts'
 import { migrationEvents } from '../../subjects/migrations/events.ts'
-import type { ConditionReason } from '../../subjects/migrations/model/condition-terms.ts'
+import { brokenReasons, type ConditionReason } from '../../subjects/migrations/model/condition-terms.ts'
 import { plural } from '../../subjects/kit/plural.ts'
 import { verificationEvents } from '../../subjects/migrations/verifications.ts'
 import { alertEvents } from '../../subjects/observability/alerts.ts'
@@ -41,17 +41,6 @@ const ordinary: ReadonlySet<ConditionReason> = new Set<ConditionReason>([
   'TRYING_AGAIN',
   'BEING_WRITTEN',
   'HARD_LINKS',
-])
-
-/** Conditions with which nothing moves until somebody does something. */
-const blocking: ReadonlySet<ConditionReason> = new Set<ConditionReason>([
-  'SOURCE_UNREACHABLE',
-  'SOURCE_REFUSES',
-  'SOURCE_CHANGED',
-  'TARGET_UNREACHABLE',
-  'TARGET_REFUSES',
-  'CANNOT_GO_ON',
-  'RECORD_DAMAGED',
 ])
 
 /**
@@ -151,7 +140,7 @@ export class NotificationFold {
       this.#add(fact, {
         index,
         type: reason === 'WORK_LOST' ? 'work-lost' : 'migration-condition',
-        level: blocking.has(reason) ? 'error' : 'warning',
+        level: brokenReasons.includes(reason) ? 'error' : 'warning',
         object: migrationId,
         message: `Migration ${migrationId}: ${message}`,
         facts: { migrationId, internalId, reason },

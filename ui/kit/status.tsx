@@ -1,6 +1,6 @@
 import type { CSSProperties } from 'react'
 import { errors } from '../../subjects/kit/errors.ts'
-import type { ConditionReason } from '../../subjects/migrations/model/condition-terms.ts'
+import { brokenReasons, type ConditionReason } from '../../subjects/migrations/model/condition-terms.ts'
 import type { Condition } from '../../subjects/migrations/model/conditions.ts'
 import { wordsOf } from './format.ts'
 
@@ -73,18 +73,12 @@ export const Status = ({ of, but }: { readonly of: string; readonly but?: string
   </span>
 )
 
-/** Nothing moves before somebody does something, or another system answers again. */
+/** Nothing moves: what is broken, and what waits for somebody. */
 const blocking: readonly ConditionReason[] = [
+  ...brokenReasons,
   'WAITS_FOR_APPROVAL',
   'WAITS_FOR_AGENT',
   'WAITS_FOR_STORAGE',
-  'SOURCE_UNREACHABLE',
-  'SOURCE_REFUSES',
-  'SOURCE_CHANGED',
-  'TARGET_UNREACHABLE',
-  'TARGET_REFUSES',
-  'CANNOT_GO_ON',
-  'RECORD_DAMAGED',
 ]
 
 /** Whether something keeps a migration from moving, whatever its state. */

@@ -37,6 +37,17 @@ export const conditionReasons = {
 export type ConditionReason = keyof typeof conditionReasons
 export const conditionReasonNames = Object.keys(conditionReasons) as ConditionReason[]
 
+/** Conditions with which nothing moves until something is mended, or another system answers again. */
+export const brokenReasons: readonly ConditionReason[] = [
+  'SOURCE_UNREACHABLE',
+  'SOURCE_REFUSES',
+  'SOURCE_CHANGED',
+  'TARGET_UNREACHABLE',
+  'TARGET_REFUSES',
+  'CANNOT_GO_ON',
+  'RECORD_DAMAGED',
+]
+
 /** Why something of a migration is tried again later. */
 export interface Deferral {
   readonly reason: ConditionReason
