@@ -118,7 +118,9 @@ chromiumTest(
         Boolean(
           await page.evaluate(
             `[document.documentElement, ...document.querySelectorAll('.rows')].every(
-              ({ scrollWidth, clientWidth }) => scrollWidth <= clientWidth)`,
+              ({ scrollWidth, clientWidth }) => scrollWidth <= clientWidth) &&
+              [...document.querySelectorAll('header button')].every(
+                (button) => button.getBoundingClientRect().right <= document.documentElement.clientWidth)`,
           ),
         ),
       )

@@ -55,7 +55,10 @@ export function Shell() {
               aria-label="Menu"
               aria-expanded={isOpen}
             />
-            <Text fw={700}>{title}</Text>
+            {/* In a narrow window there is no room for it beside what one can do. */}
+            <Text fw={700} visibleFrom="xs">
+              {title}
+            </Text>
           </Group>
           <Group wrap="nowrap" gap="sm">
             <Search />

@@ -6,7 +6,7 @@ import type { Condition } from '../../../subjects/migrations/model/conditions.ts
 import type { Migration } from '../../../subjects/migrations/model/model.ts'
 import { platform } from '../../../subjects/platform/platform.ts'
 import { Action } from '../../kit/action.tsx'
-import { countOf, shownText, wordsOf } from '../../kit/format.ts'
+import { countOf, labelOf, shownText } from '../../kit/format.ts'
 import { Named, Time } from '../../kit/named.tsx'
 
 /** Pages where one sees more, or changes what is in the way. */
@@ -43,7 +43,7 @@ export function ConditionAlert({
   const page = pages[reason]
   const store = storeOf(reason, migration)
   return (
-    <Alert color="yellow" title={wordsOf(reason)} mt="sm">
+    <Alert color="yellow" title={labelOf(reason)} mt="sm">
       <Named>{shownText(textOf(condition, migration))}</Named> (since <Time at={since} />)
       <Group mt="xs" gap="sm">
         <Remedy migrationId={migration.migrationId} reason={reason} />
