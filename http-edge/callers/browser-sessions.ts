@@ -56,8 +56,8 @@ export class BrowserSessions {
   }
 
   /**
-   * Whether no page of another origin can have caused a request. Browsers send `Origin` with all that may change something, and `Sec-Fetch-Site` with all where nobody
-   * can listen.
+   * Whether no page of another origin can have caused a request. Browsers send `Origin` with all that may change something,
+   * and `Sec-Fetch-Site` with all where nobody can listen.
    */
   isOwn({ method, headers }: FastifyRequest): boolean {
     const { origin, 'sec-fetch-site': site } = headers
