@@ -25,12 +25,16 @@ export const mayRemoveAll =
     return taken === 'below' ? 'content' : taken === undefined
   }
 
-/** What came to the target after the migration began; a folder that the store only knows by what is in it is decided there. */
+/**
+ * What came to the target after the migration began; a folder that the store only knows by what is in it is decided there.
+ * What the migration has under construction came so too: a writer that was killed may not have noted when it made it.
+ */
 export const mayRemoveOwn =
   (run: Run): MayRemove =>
   async (at, entry) => {
     const may = mayRemoveAll(run)(at)
     if (may === false) return false
+    if (isUnderConstruction(run, at.path)) return may
     if (entry.createdMs !== undefined) return isOwn(run, entry) && may
     if (entry.type === 'folder' && run.target.capabilities.folders === 'implied') return may
     // A listing tells little about what is neither file nor folder.
@@ -38,6 +42,10 @@ export const mayRemoveOwn =
     // What somebody else has removed meanwhile is in nobody's way.
     return (known === undefined || isOwn(run, known)) && may
   }
+
+/** Whether this migration makes it: a file, or a folder of parts and what is in it. */
+const isUnderConstruction = ({ spec: { id } }: Run, path: StorePath): boolean =>
+  isTemporaryName(nameOf(path), id) || isTemporaryName(nameOf(parentOf(path)), id)
 
 /** Where something is that is removed. */
 export interface Removed {
