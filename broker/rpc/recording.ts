@@ -2,6 +2,7 @@ import type { Msg } from '@nats-io/transport-node'
 import type { Caller, Contract } from '../../subjects/kit/contract.ts'
 import type { ErrorCode, GantryError } from '../../subjects/kit/errors.ts'
 import { addressOf, type AddressMarks } from '../messages/client-address.ts'
+import { shortened } from '../../subjects/kit/shortened.ts'
 import type { Log } from '../common/log.ts'
 
 /** What came of a call that is to be recorded. */
@@ -12,6 +13,8 @@ export interface Outcome {
   readonly object: string | undefined
   /** Path in the object. */
   readonly path: string | undefined
+  /** What was set, as `name=value`. */
+  readonly details: string | undefined
   /** Files and folders that are gone by a removal. */
   readonly removed: number | undefined
   /** Address of the client. */
@@ -43,6 +46,7 @@ export class Recording {
   caller: Caller | undefined
   #object: string | undefined
   #path: string | undefined
+  #details: string | undefined
   #removed: number | undefined
   readonly #options: RecordingOptions
   #isDone = false
@@ -53,9 +57,11 @@ export class Recording {
 
   /** Takes what the record says of the object from a checked input or output, unless it is known. */
   name(value: unknown): void {
-    const { object, path, removed } = this.#options.contract.audit ?? {}
+    const { object, path, details, removed } = this.#options.contract.audit ?? {}
     this.#object ??= textOf(object, value)
     this.#path ??= textOf(path, value)
+    // The input comes first, and the output is not what was asked for.
+    this.#details ??= detailsOf(details, value)
     this.#removed ??= numberOf(removed, value)
   }
 
@@ -82,6 +88,7 @@ export class Recording {
       caller: this.caller,
       object: this.#object,
       path: this.#path,
+      details: this.#details || undefined,
       removed: this.#removed,
       from: addressOf(message, marks, { subject, requestId }),
       result,
@@ -93,6 +100,22 @@ export class Recording {
 function textOf(field: string | undefined, value: unknown): string | undefined {
   const found = fieldOf(field, value)
   return typeof found === 'string' ? found : undefined
+}
+
+/** More nobody reads in a line, and each record is kept for long. */
+const maxDetailsLength = 500
+const maxDetailLength = 200
+
+/** What a checked input sets, field by field; empty where it sets nothing of it. */
+function detailsOf(fields: readonly string[] | undefined, value: unknown): string | undefined {
+  if (fields === undefined) return undefined
+  const texts = fields.flatMap((name) => {
+    const found = fieldOf(name, value)
+    if (found === undefined) return []
+    const text = typeof found === 'string' ? found : JSON.stringify(found)
+    return [`${name}=${shortened(text, maxDetailLength)}`]
+  })
+  return shortened(texts.join(' '), maxDetailsLength)
 }
 
 function numberOf(field: string | undefined, value: unknown): number | undefined {

@@ -2,7 +2,7 @@ import { isGantryError } from '../../subjects/kit/errors.ts'
 import type { MigrationState } from '../../subjects/migrations/model/model.ts'
 import { migrations } from '../../subjects/migrations/migrations.ts'
 import type { Session } from '../sign-in/session.ts'
-import type { Info } from './rate.ts'
+import type { Info } from '../../subjects/migrations/rate.ts'
 
 /** Of these nothing more is to be expected unless somebody asks for it. */
 export const ended: readonly MigrationState[] = ['NONSCHEDULED', 'STOPPED', 'COMPLETED']

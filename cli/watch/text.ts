@@ -7,7 +7,7 @@ import { vanishedText } from '../../subjects/migrations/model/vanished.ts'
 import { rateText, sizeText } from '../../subjects/kit/binary-size.ts'
 import { countText, durationText } from '../output/format.ts'
 import { printable } from '../output/terminal.ts'
-import { type Info, isFollowing, type Rate, settledFiles } from './rate.ts'
+import { type Info, isFollowing, type Rate, settledFiles } from '../../subjects/migrations/rate.ts'
 
 /** A narrower bar says nothing, a wider one nothing more. */
 const minBar = 10

@@ -34,7 +34,17 @@ export function auditRecorder(
   }
   return {
     requireRoom: () => trail.requireRoom(),
-    record: async ({ contract, caller, object, path, removed, from, result, requestId }: Outcome) => {
+    record: async ({
+      contract,
+      caller,
+      object,
+      path,
+      details,
+      removed,
+      from,
+      result,
+      requestId,
+    }: Outcome) => {
       const time = new Date().toISOString()
       await trail.append({
         time,
@@ -42,6 +52,7 @@ export function auditRecorder(
         what: contract.subject,
         ...(object === undefined ? {} : { object }),
         ...(path === undefined ? {} : { path }),
+        ...(details === undefined ? {} : { details }),
         ...(removed === undefined ? {} : { removed }),
         ...(from === undefined ? {} : { from }),
         result,

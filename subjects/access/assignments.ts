@@ -28,7 +28,7 @@ export const assignments = resource('assignments', {
     input: Assignment,
     output: Assignment,
     errors: ['EXCEEDS_ROLE', 'NOT_FOUND'],
-    audit: { object: 'group' },
+    audit: { object: 'group', details: ['roles'] },
     lasting: true,
     http: [{ method: 'PUT', path: byGroup }],
     cli: { args: ['group'], example: 'gantry assignments put analysts --roles viewer' },

@@ -59,6 +59,9 @@ const fields = {
   ),
   object: Type.Optional(ObjectId),
   path: Type.Optional(Path('Path in the filesystem that the record is about')),
+  details: Type.Optional(
+    Text('What was set, as name=value; long values are cut off, and secrets are left out'),
+  ),
   removed: Type.Optional(
     Count('Number of files and folders that were removed, including by a removal that failed'),
   ),
@@ -127,7 +130,7 @@ export const audit = resource('audit', {
     errors: [],
     http: [{ method: 'GET', path: '/api/v1/admin/audit' }],
     cli: {
-      columns: ['time', 'user', 'key', 'what', 'object', 'from', 'result', 'count'],
+      columns: ['time', 'user', 'key', 'what', 'object', 'details', 'from', 'result', 'count'],
       example: 'gantry audit list --what gantry.services.v1.keys --since 2026-01-31T00:00:00Z',
     },
     deadlineMs: auditDeadlineMs,

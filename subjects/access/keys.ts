@@ -94,7 +94,7 @@ export const keys = resource('keys', {
       token: Token,
     }),
     errors: ['EXCEEDS_ROLE', 'LIMIT_REACHED'],
-    audit: { object: 'id' },
+    audit: { object: 'id', details: ['name', 'expiresInDays', 'capabilities'] },
     lasting: true,
     http: [{ method: 'POST', path: '/api/v1/keys', status: 201 }],
     cli: {
@@ -135,7 +135,7 @@ export const keys = resource('keys', {
     }),
     output: Key,
     errors: ['NOT_FOUND', 'EXCEEDS_ROLE', 'NOT_ALLOWED_IN_STATE'],
-    audit: { object: 'id' },
+    audit: { object: 'id', details: ['name', 'capabilities'] },
     lasting: true,
     http: byId('PUT'),
     cli: {
@@ -160,7 +160,7 @@ export const keys = resource('keys', {
     }),
     output: strict({ ...Key.properties, token: Token }),
     errors: ['NOT_FOUND', 'EXCEEDS_ROLE', 'NOT_ALLOWED_IN_STATE'],
-    audit: { object: 'id' },
+    audit: { object: 'id', details: ['overlapMinutes'] },
     lasting: true,
     http: [{ method: 'POST', path: '/api/v1/keys/{id}/rotate', query: [] }],
     cli: { args: ['id'], example: 'gantry keys rotate k0123456789abc --overlap-minutes 60' },

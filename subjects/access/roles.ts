@@ -42,7 +42,7 @@ export const roles = resource('roles', {
     input: Role,
     output: Role,
     errors: ['EXCEEDS_ROLE', 'NOT_ALLOWED_IN_STATE'],
-    audit: { object: 'name' },
+    audit: { object: 'name', details: ['pub', 'sub', 'visible_extensions'] },
     lasting: true,
     http: [{ method: 'PUT', path: '/api/v1/admin/roles/{name}' }],
     cli: {

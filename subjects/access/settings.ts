@@ -200,6 +200,19 @@ export function limitsOfRoles(settings: Settings, roles: readonly string[]): Own
   return eachOwnerLimit(highest)
 }
 
+/** Settings that a change may leave out. */
+const changeable = {
+  exceedingKeys: Type.Optional(fields.exceedingKeys),
+  sessionHours: Type.Optional(fields.sessionHours),
+  maxRunningMigrations: Type.Optional(fields.maxRunningMigrations),
+  filesystemRoots: Type.Optional(fields.filesystemRoots),
+  storeHosts: Type.Optional(fields.storeHosts),
+  hostCredentials: Type.Optional(fields.hostCredentials),
+  ...optional(ownerLimitFields),
+  roleLimits: Type.Optional(fields.roleLimits),
+  maxRules: Type.Optional(fields.maxRules),
+}
+
 /** What administrators decide at run time. */
 export const settings = resource('settings', {
   get: {
@@ -211,20 +224,10 @@ export const settings = resource('settings', {
   },
   put: {
     summary: 'Change settings; the others stay unchanged',
-    input: strict({
-      exceedingKeys: Type.Optional(fields.exceedingKeys),
-      sessionHours: Type.Optional(fields.sessionHours),
-      maxRunningMigrations: Type.Optional(fields.maxRunningMigrations),
-      filesystemRoots: Type.Optional(fields.filesystemRoots),
-      storeHosts: Type.Optional(fields.storeHosts),
-      hostCredentials: Type.Optional(fields.hostCredentials),
-      ...optional(ownerLimitFields),
-      roleLimits: Type.Optional(fields.roleLimits),
-      maxRules: Type.Optional(fields.maxRules),
-    }),
+    input: strict(changeable),
     output: Settings,
     errors: [],
-    audit: {},
+    audit: { details: Object.keys(changeable) },
     lasting: true,
     http: [{ method: 'PUT', path: '/api/v1/admin/settings' }],
     cli: { example: 'gantry settings put --exceeding-keys revoke' },

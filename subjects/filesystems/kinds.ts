@@ -81,7 +81,7 @@ const azure = {
 /**
  * The kinds of filesystem and their options, as data: routes, flags, forms and documentation are made from them.
  * `path` is the kind's part of the REST path, `fsType` the type in replies, `example` its options on a command line,
- * `secrets` the options that are sealed at rest and masked in replies, `sent` those of them that go to the store as they are,
+ * `place` the options that say where it is, `secrets` the options that are sealed at rest and masked in replies, `sent` those of them that go to the store as they are,
  * or as tokens that others could use, and the options that say where that is. `needed` are options that may be omitted, although
  * what holds then is refused.
  */
@@ -90,6 +90,7 @@ export const filesystemKinds = {
     path: 'local',
     fsType: 'local',
     summary: 'a folder on the host',
+    place: ['fsRoot'],
     example: '--fs-root /srv/data',
     options: {
       fsRoot: Type.Optional(
@@ -109,6 +110,7 @@ export const filesystemKinds = {
     path: 'adls2/shared-key',
     fsType: 'adls2',
     summary: 'an Azure Data Lake Storage Gen2 or Blob container, with a shared key',
+    place: ['accountName', 'containerName'],
     example: '--account-name lake --shared-key bXlrZXk= --container-name data',
     options: {
       accountName: azure.accountName,
@@ -130,6 +132,7 @@ export const filesystemKinds = {
     fsType: 'adls2',
     summary:
       'an Azure Data Lake Storage Gen2 or Blob container, with a service principal or an identity of the host',
+    place: ['accountName', 'containerName'],
     example:
       '--account-name lake --container-name data --oauth-client-id mover --oauth-client-secret top-secret --oauth-client-endpoint https://login.microsoftonline.com/tenant/oauth2/token',
     options: {
@@ -198,6 +201,7 @@ export const filesystemKinds = {
     path: 'adls2/sas',
     fsType: 'adls2',
     summary: 'an Azure Data Lake Storage Gen2 or Blob container, with a shared access signature',
+    place: ['accountName', 'containerName', 'directory'],
     example:
       "--account-name lake --container-name data --sas-token 'sv=2021-12-02&sr=c&sp=rl&se=2030-01-01&sig=bXlrZXk='",
     options: {
@@ -230,6 +234,7 @@ export const filesystemKinds = {
     path: 's3a',
     fsType: 's3a',
     summary: 'an Amazon S3 or S3-compatible bucket',
+    place: ['endpoint', 'bucketName'],
     example: '--bucket-name data --access-key AKIAEXAMPLE --secret-key bXlrZXk=',
     options: {
       bucketName: Type.String({
@@ -356,6 +361,7 @@ export const filesystemKinds = {
     path: 'hdfs',
     fsType: 'hdfs',
     summary: 'a Hadoop cluster (HDFS), through WebHDFS or HttpFS',
+    place: ['defaultFS'],
     example: '--default-fs hdfs://namenode.example:8020 --user hdfs',
     options: {
       defaultFS: Type.String({
@@ -405,6 +411,7 @@ export const filesystemKinds = {
     path: 'gcs',
     fsType: 'gcs',
     summary: 'a Google Cloud Storage bucket',
+    place: ['bucketName'],
     example: '--bucket-name data --json-key @key.json',
     options: {
       bucketName: Type.String({
@@ -502,6 +509,21 @@ export const filesystemKinds = {
 } as const
 
 export type FilesystemKind = keyof typeof filesystemKinds
+
+/** Where a filesystem is, in a line: a folder, a bucket, the address of a cluster. */
+export function placeText({
+  fsType,
+  properties,
+}: {
+  readonly fsType: string
+  readonly properties: Readonly<Record<string, string>>
+}): string {
+  const texts = Object.values(filesystemKinds)
+    .filter((kind) => kind.fsType === fsType)
+    .map(({ place }) => place.flatMap((name) => properties[name] ?? []).join('/'))
+  // Of the ways to one kind, that whose options it has.
+  return texts.toSorted((one, other) => other.length - one.length)[0] ?? ''
+}
 
 export const optionSchemas = {
   local: strict(filesystemKinds.local.options),

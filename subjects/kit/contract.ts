@@ -65,6 +65,8 @@ export interface CliShape {
 export interface AuditShape {
   /** Field that names the object, of the input or, where that has none, of the output. Default: there is one object only. */
   readonly object?: string
+  /** Fields of the input whose values are recorded: what was set, and to what. Never secrets. */
+  readonly details?: readonly string[]
   /** Field of the input with the path that it is about, where the object is a store. */
   readonly path?: string
   /** Field of the output, and of the details of an error, with the number of files and folders that are gone. */

@@ -3,6 +3,19 @@ import type { TSchema } from 'typebox'
 /** What holds where a field of something new is left out, as Gantry's own contracts say it (`Switch`). */
 export const usualKeyword = 'x-usual'
 
+/** A number is a moment, in milliseconds since 1970, as Gantry's own contracts say it (`EpochMillis`). */
+export const epochKeyword = 'x-epoch-milliseconds'
+
+/** What each choice of an `enum` means, as Gantry's own contracts say it (`OneOf`). */
+export const meaningsKeyword = 'x-meanings'
+export type Meanings = Readonly<Record<string, string>>
+
+/** The part of a description that says what each choice means. */
+export const meaningsText = (meanings: Meanings): string =>
+  Object.entries(meanings)
+    .map(([name, meaning]) => `${name}: ${meaning}`)
+    .join('; ')
+
 /** What Gantry reads of a JSON Schema; those of extensions are written by hand, in any language. */
 export interface JsonSchema {
   readonly type?: string | readonly string[]
@@ -19,6 +32,8 @@ export interface JsonSchema {
   readonly const?: unknown
   readonly default?: unknown
   readonly [usualKeyword]?: unknown
+  readonly [meaningsKeyword]?: Meanings
+  readonly [epochKeyword]?: boolean
   /** `base64`: a text that stands for bytes, such as those of a file. */
   readonly contentEncoding?: string
   /** Of a text that people have as a file. */

@@ -1,6 +1,6 @@
 import { type TProperties, type TSchema, Type } from 'typebox'
 import { form } from './forms.ts'
-import { usualKeyword } from './json-schema.ts'
+import { epochKeyword, type Meanings, meaningsKeyword, meaningsText, usualKeyword } from './json-schema.ts'
 
 /** Longest name of an object: fits a KV key after escaping, and a line of a terminal. */
 export const maxNameLength = 128
@@ -84,6 +84,31 @@ export const Group = identifier(maxIdLength)
 export const Switch = (usual: boolean, description: string) =>
   Type.Boolean({ description, [usualKeyword]: usual })
 
+/**
+ * One of several choices, with what each means.
+ * @param about what it is that is chosen
+ * @param usual what holds where nothing is chosen for something new; for forms, as with `Switch`
+ */
+export const OneOf = <const Choices extends Meanings>(
+  meanings: Choices,
+  { about, usual }: { readonly about?: string; readonly usual?: keyof Choices & string } = {},
+) => {
+  const told = usual === undefined ? [] : [`default: ${usual}`]
+  const first = about === undefined ? [] : [[about, ...told].join('; ')]
+  const rest = [meaningsText(meanings), ...(about === undefined ? told : [])].join('; ')
+  return Type.Enum(Object.keys(meanings) as (keyof Choices & string)[], {
+    description: [...first, rest].join('. '),
+    [meaningsKeyword]: meanings,
+    ...(usual !== undefined && { [usualKeyword]: usual }),
+  })
+}
+
+/** Said of a field of something that is changed: without it, what was before stays. */
+export const asBefore = 'as before'
+
+/** What forms show as that which holds where nothing is chosen. */
+export const usually = (usual: string) => (usual === asBefore ? {} : { [usualKeyword]: usual })
+
 /** Absolute path inside a filesystem; what is not printable is percent-encoded. */
 export const Path = (description: string) =>
   Type.String({
@@ -145,8 +170,8 @@ export const Count = (description: string) =>
   Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER, description })
 
 /** Milliseconds since 1970 of any moment; what counts from now on or back is a `Count`. */
-export const EpochMillis = (description: string) =>
-  Type.Integer({ minimum: Number.MIN_SAFE_INTEGER, maximum: Number.MAX_SAFE_INTEGER, description })
+export const EpochMillis = (description: string, minimum = Number.MIN_SAFE_INTEGER) =>
+  Type.Integer({ minimum, maximum: Number.MAX_SAFE_INTEGER, description, [epochKeyword]: true })
 
 /** Counts by their names, with their descriptions. */
 export const countFields = <C extends string>(descriptions: Readonly<Record<C, string>>) =>

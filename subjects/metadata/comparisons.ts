@@ -1,7 +1,7 @@
 import { type Static, Type } from 'typebox'
 import { events, resource } from '../kit/contract.ts'
 import { from, Part } from '../kit/download.ts'
-import { countFields, list, model, Nothing, page, strict, Uuid } from '../kit/schemas.ts'
+import { countFields, list, model, Nothing, OneOf, page, strict, Uuid } from '../kit/schemas.ts'
 import { jobDeadlineMs, jobErrors, jobFields, jobStatuses, reportFile } from '../migrations/model/jobs.ts'
 import { csvReport, jsonReport, reportsOf } from '../migrations/model/report-terms.ts'
 import { allReports } from '../migrations/model/verification-terms.ts'
@@ -13,7 +13,6 @@ export const comparisonPurposes = {
   verification: 'whether the target matches the source, including columns and partitions',
 } as const
 export type ComparisonPurpose = keyof typeof comparisonPurposes
-const purposes = Object.keys(comparisonPurposes) as ComparisonPurpose[]
 export const defaultPurpose: ComparisonPurpose = 'verification'
 
 /** What was found out about an object; everything but SAME is a difference. */
@@ -54,10 +53,7 @@ export type ComparisonReport = keyof typeof comparisonReports
 export const comparisonReportNames = Object.keys(comparisonReports) as ComparisonReport[]
 
 const { migrationId: _name, migrationInternalId: _id, ...job } = jobFields('comparison')
-const purposeHelp = Object.entries(comparisonPurposes)
-  .map(([name, meaning]) => `${name}: ${meaning}`)
-  .join('; ')
-const purpose = Type.Enum(purposes, { description: purposeHelp })
+const purpose = OneOf(comparisonPurposes)
 
 export const MetadataComparison = model('MetadataComparison', {
   ...job,
@@ -79,9 +75,7 @@ export const metadataComparisons = resource('metadata-comparisons', {
       'A plan of what the migration would do, or a verification of the target. Allowed in any state of the migration.',
     input: strict({
       migrationName,
-      purpose: Type.Optional(
-        Type.Enum(purposes, { description: `${purposeHelp}; default: ${defaultPurpose}` }),
-      ),
+      purpose: Type.Optional(OneOf(comparisonPurposes, { usual: defaultPurpose })),
     }),
     output: MetadataComparison,
     errors: ['LIMIT_REACHED', 'NOT_FOUND'],

@@ -1,7 +1,19 @@
 import { Type } from 'typebox'
 import { events, resource } from '../kit/contract.ts'
 import { failureClassNames } from '../migrations/model/failure-classes.ts'
-import { Count, list, model, Name, Nothing, page, strict, Text, Timestamp, Uuid } from '../kit/schemas.ts'
+import {
+  Count,
+  list,
+  model,
+  Name,
+  Nothing,
+  page,
+  strict,
+  Text,
+  Timestamp,
+  usually,
+  Uuid,
+} from '../kit/schemas.ts'
 import { catalogId } from './catalogs.ts'
 import { ruleName } from './rules.ts'
 
@@ -42,12 +54,14 @@ const settings = {
     Type.Enum(['report', 'overwrite'], {
       description:
         'What to do with an object that another program created or changed at the target: report it without changing it, or overwrite it; default: report',
+      ...usually('report'),
     }),
   ),
   statistics: Type.Optional(
     Type.Enum(statisticsOf, {
       description:
         'Which column statistics to migrate: all, those of tables but not of partitions, or none (query engines can recompute them); default: all',
+      ...usually('all'),
     }),
   ),
   privileges: Type.Optional(

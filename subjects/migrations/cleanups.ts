@@ -69,7 +69,7 @@ export const cleanups = resource('cleanups', {
     input: strict({ migrationId, ...configuration }),
     output: Cleanup,
     errors: [...jobErrors.state, 'LIMIT_REACHED'],
-    audit: { object: 'migrationId' },
+    audit: { object: 'migrationId', details: ['dryRun'] },
     http: [{ method: 'POST', path, status: 201 }],
     cli: {
       args: ['migrationId'],

@@ -18,7 +18,7 @@ import {
 } from './model/recurrence.ts'
 import { cleanupFields } from './model/source-cleanup.ts'
 import { deletionFields } from './model/target-match.ts'
-import { Count, list, model, Nothing, strict, Switch, Text } from '../kit/schemas.ts'
+import { asBefore, Count, list, model, Nothing, strict, Switch, Text } from '../kit/schemas.ts'
 
 const byId = strict({ migrationId })
 
@@ -91,6 +91,7 @@ export const migrationCommands = definitions({
     input: strict({ migrationId, resumable }),
     output: Migration,
     ...command,
+    audit: { ...command.audit, details: ['resumable'] },
     http: [{ method: 'POST', path: '/api/v1/migrations/{migrationId}/stop' }],
     cli: { args: ['migrationId'] },
   },
@@ -115,13 +116,14 @@ export const migrationCommands = definitions({
       'Its queue, statistics and failures are deleted; copied files stay. A migration that was never started still needs to be started.',
     input: strict({
       migrationId,
-      actionPolicy: actionPolicy('as before'),
+      actionPolicy: actionPolicy(asBefore),
       reloadMappings: Type.Optional(
         Type.Boolean({ description: 'Use the current path mappings; default: false' }),
       ),
     }),
     output: Migration,
     ...command,
+    audit: { ...command.audit, details: ['actionPolicy', 'reloadMappings'] },
     http: [{ method: 'POST', path: '/api/v1/migrations/{migrationId}/reset' }],
     cli: { args: ['migrationId'] },
   },
@@ -131,8 +133,8 @@ export const migrationCommands = definitions({
       'A period replaces a schedule, and a schedule replaces a period. Changes take effect immediately, also in a running migration; a new policy applies to files that have not been checked yet.',
     input: strict({
       migrationId,
-      migrationPriority: migrationPriority('as before'),
-      actionPolicy: actionPolicy('as before'),
+      migrationPriority: migrationPriority(asBefore),
+      actionPolicy: actionPolicy(asBefore),
       recurringPeriodSeconds: Type.Optional(
         Type.Integer({
           minimum: 0,
@@ -150,6 +152,18 @@ export const migrationCommands = definitions({
     }),
     output: Migration,
     ...command,
+    audit: {
+      ...command.audit,
+      details: [
+        'migrationPriority',
+        'actionPolicy',
+        'recurringPeriodSeconds',
+        'recurringSchedule',
+        'movedBy',
+        'deletionMode',
+        'maxDeletions',
+      ],
+    },
     errors: ['NOT_FOUND'],
     http: [{ method: 'PATCH', path: '/api/v1/migrations/{migrationId}' }],
     cli: { args: ['migrationId'], example: 'gantry migrations update nightly --migration-priority HIGH' },
@@ -167,6 +181,7 @@ export const migrationCommands = definitions({
     }),
     output: Migration,
     ...command,
+    audit: { ...command.audit, details: ['maxPendingRegions'] },
     errors: ['NOT_FOUND', 'IN_USE'],
     http: [{ method: 'PUT', path: '/api/v1/migrations/{migrationId}/max-pending-regions' }],
     cli: { args: ['migrationId', 'maxPendingRegions'] },

@@ -71,7 +71,18 @@ export const migrations = resource('migrations', {
       'STORE_REFUSED',
       'STORE_UNREACHABLE',
     ],
-    audit,
+    audit: {
+      ...audit,
+      details: [
+        'source',
+        'target',
+        'path',
+        'actionPolicy',
+        'targetMatch',
+        'scanOnlyMigration',
+        'recurringMigration',
+      ],
+    },
     http: [{ method: 'POST', path: '/api/v1/migrations', status: 201 }],
     cli: {
       example: 'gantry migrations create --path / --source here --target there --auto-start',

@@ -3,7 +3,7 @@ import { definitions } from '../kit/contract.ts'
 import { command } from './commands.ts'
 import { internalId, Migration, migrationId } from './model/model.ts'
 import { type PlanAction, planActionNames, planActions, planCounts } from './model/plan-terms.ts'
-import { countFields, list, model, Path, strict, Text, Timestamp, Uuid } from '../kit/schemas.ts'
+import { countFields, list, model, OneOf, Path, strict, Text, Timestamp, Uuid } from '../kit/schemas.ts'
 
 export const planStatuses = ['IN_PROGRESS', 'COMPLETE', 'CANCELLED'] as const
 
@@ -12,9 +12,9 @@ export const maxSamples = 20
 
 const counts = countFields(planCounts)
 
-const actionHelp = (Object.keys(planActions) as PlanAction[])
-  .map((action) => `${action}: ${planActions[action].toLowerCase()}`)
-  .join('; ')
+const actionMeanings = Object.fromEntries(
+  planActionNames.map((action) => [action, planActions[action].toLowerCase()]),
+) as Record<PlanAction, string>
 
 export const Plan = model('MigrationPlan', {
   planId: Uuid('Id of the plan, to query its progress'),
@@ -29,7 +29,7 @@ export const Plan = model('MigrationPlan', {
   }),
   samples: list(
     strict({
-      action: Type.Enum(planActionNames, { description: actionHelp }),
+      action: OneOf(actionMeanings),
       path: Path(
         'Path in the source; for a path that exists only at the target, the corresponding path in the source',
       ),

@@ -3,12 +3,13 @@ import { events, resource } from '../kit/contract.ts'
 import { from, Part } from '../kit/download.ts'
 import { migrationId } from './model/model.ts'
 import {
-  Count,
+  EpochMillis,
   countFields,
   GivenPath,
   list,
   model,
   Nothing,
+  OneOf,
   page,
   Path,
   strict,
@@ -18,6 +19,7 @@ import {
   allReports,
   verificationCounts,
   type VerificationLevel,
+  usualLevel,
   verificationLevels,
   verificationReportNames,
   verificationReports,
@@ -31,16 +33,11 @@ const maxDepth = 4096
 
 const verificationId = Uuid('Id of the verification')
 const levelNames = Object.keys(verificationLevels) as VerificationLevel[]
-const levelHelp = Object.entries(verificationLevels)
-  .map(([level, meaning]) => `${level} (${meaning})`)
-  .join('; ')
 
 /** What is to be verified; beside `level`, the existing product's fields. */
 const configuration = {
   migrationId,
-  level: Type.Optional(
-    Type.Enum(levelNames, { description: `What is compared; default: size. ${levelHelp}` }),
-  ),
+  level: Type.Optional(OneOf(verificationLevels, { about: 'What is compared', usual: usualLevel })),
   originalPaths: Type.Optional(
     list(GivenPath('Path in the source, within the migration'), maxVerificationPaths),
   ),
@@ -52,8 +49,9 @@ const configuration = {
     }),
   ),
   ignoreAfterTimestamp: Type.Optional(
-    Count(
+    EpochMillis(
       'Time in milliseconds since 1970; files that were changed later at the source or the target are ignored',
+      0,
     ),
   ),
 }
@@ -83,7 +81,7 @@ export const verifications = resource('verifications', {
     input: strict(configuration),
     output: Verification,
     errors: ['NOT_FOUND', 'LIMIT_REACHED'],
-    audit: { object: 'migrationId' },
+    audit: { object: 'migrationId', details: ['level', 'originalPaths'] },
     http: [{ method: 'POST', path: '/api/v1/verifications', status: 201 }],
     cli: {
       args: ['migrationId'],

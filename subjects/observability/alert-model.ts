@@ -1,6 +1,6 @@
 import { type Static, Type } from 'typebox'
 import { form } from '../kit/forms.ts'
-import { Count, model, Name, strict, Text, Timestamp, Uuid } from '../kit/schemas.ts'
+import { Count, model, Name, OneOf, strict, Text, Timestamp, Uuid } from '../kit/schemas.ts'
 
 /** What a kind of rule looks at. */
 export interface AlertKind {
@@ -83,7 +83,10 @@ export type AlertKindName = keyof typeof alertKinds
 const kindNames = Object.keys(alertKinds) as AlertKindName[]
 export const kindOf = (name: AlertKindName): AlertKind => alertKinds[name]
 
-const kindHelp = kindNames.map((kind) => `${kind}: ${alertKinds[kind].meaning}`).join('; ')
+const kindMeanings = Object.fromEntries(kindNames.map((kind) => [kind, alertKinds[kind].meaning])) as Record<
+  AlertKindName,
+  string
+>
 const thresholdHelp = kindNames
   .flatMap((kind) => {
     const { threshold } = kindOf(kind)
@@ -102,7 +105,7 @@ export const ruleName = Name('Rule name')
 
 /** What a rule is made of, beside its name. */
 export const ruleFields = {
-  kind: Type.Enum(kindNames, { description: kindHelp }),
+  kind: OneOf(kindMeanings),
   description: Text('Purpose of the rule'),
   enabled: Type.Boolean({ description: 'Whether the rule is evaluated' }),
   severity: Type.Enum([...alertSeverities]),

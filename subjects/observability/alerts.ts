@@ -85,7 +85,7 @@ export const alerts = resource('alerts', {
     input: strict({ name: ruleName, ...optional }),
     output: AlertRule,
     errors: ['NOT_ALLOWED_IN_STATE'],
-    audit: { object: 'name' },
+    audit: { object: 'name', details: ['kind', 'enabled', 'severity', 'object', 'threshold', 'forSeconds'] },
     lasting: true,
     http: [{ method: 'PUT', path: `${rulePath}/{name}` }],
     cli: {
@@ -127,7 +127,7 @@ export const alerts = resource('alerts', {
     }),
     output: strict({ ...AlertWebhook.properties, secret: Type.Optional(webhookSecret) }),
     errors: ['NOT_ALLOWED_IN_STATE'],
-    audit: { object: 'name' },
+    audit: { object: 'name', details: ['enabled', 'rules'] },
     lasting: true,
     http: [{ method: 'PUT', path: `${webhookPath}/{name}` }],
     cli: {

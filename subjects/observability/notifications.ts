@@ -6,6 +6,7 @@ import {
   maxIdLength,
   model,
   Name,
+  OneOf,
   page,
   record,
   strict,
@@ -38,14 +39,12 @@ const typeNames = Object.keys(notificationTypes) as NotificationType[]
 export const notificationLevels = ['info', 'warning', 'error'] as const
 export type NotificationLevel = (typeof notificationLevels)[number]
 
-const typeHelp = typeNames.map((type) => `${type}: ${notificationTypes[type]}`).join('; ')
-
 /** Facts of an event that a notification repeats. */
 const maxFacts = 10
 
 export const Notification = model('Notification', {
   id: Uuid('Notification id'),
-  type: Type.Enum(typeNames, { description: typeHelp }),
+  type: OneOf(notificationTypes),
   level: Type.Enum([...notificationLevels]),
   object: Type.String({ maxLength: maxIdLength, description: 'Migration name, or alert id for an alert' }),
   message: Text('Description of the event'),

@@ -17,7 +17,6 @@ export const lossKinds = {
   JOURNAL_DAMAGED: 'The journal of the bucket was damaged and was rewritten from the bucket',
 } as const
 export type LossKind = keyof typeof lossKinds
-export const lossKindNames = Object.keys(lossKinds) as LossKind[]
 
 /** Losses that are listed; with more, the state is to be restored from a backup, not looked at one by one. */
 export const maxLosses = 1_000

@@ -1,8 +1,8 @@
 import { Type } from 'typebox'
 import { resource } from '../kit/contract.ts'
 import { ofEachServer } from '../kit/names.ts'
-import { lossKindNames, lossKinds, maxLosses } from './loss-kinds.ts'
-import { Count, list, model, strict, Text, Timestamp } from '../kit/schemas.ts'
+import { lossKinds, maxLosses } from './loss-kinds.ts'
+import { Count, list, model, OneOf, strict, Text, Timestamp } from '../kit/schemas.ts'
 
 const Address = Type.String({ maxLength: 300, format: 'uri' })
 
@@ -27,14 +27,12 @@ const IdentityProvider = model('IdentityProvider', {
   uiClientId: ClientId('Client id of the web interface'),
 })
 
-const lossHelp = lossKindNames.map((kind) => `${kind}: ${lossKinds[kind]}`).join('; ')
-
 const Loss = model('StateLoss', {
   store: Type.String({ maxLength: 200, description: 'Bucket or stream' }),
   id: Type.Optional(
     Type.String({ maxLength: 2_000, description: 'Record id; absent if the whole store is affected' }),
   ),
-  kind: Type.Enum(lossKindNames, { description: lossHelp }),
+  kind: OneOf(lossKinds),
   messages: Type.Optional(Count('Number of messages of a stream that are missing or have returned')),
   found: Timestamp('Time of detection'),
 })

@@ -99,6 +99,13 @@ describe.each(named(contracts))('%s', (_, contract) => {
     if (contract.lasting) expect(audit).toBeDefined()
   })
 
+  test('has in its record fields of its input, none of them a secret', () => {
+    for (const name of audit?.details ?? []) {
+      expect(Object.keys(fieldsOf(input))).toContain(name)
+      expect(contract.cli?.secrets ?? []).not.toContain(name)
+    }
+  })
+
   test('names its object by a field that is text, of the input or of the output', () => {
     if (audit?.object === undefined) return
     const field = { ...fieldsOf(output), ...fieldsOf(input) }[audit.object]

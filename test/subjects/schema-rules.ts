@@ -1,5 +1,11 @@
 import type { TSchema } from 'typebox'
-import { type JsonSchema, jsonSchema, usualKeyword } from '../../subjects/kit/json-schema.ts'
+import {
+  type JsonSchema,
+  jsonSchema,
+  epochKeyword,
+  meaningsKeyword,
+  usualKeyword,
+} from '../../subjects/kit/json-schema.ts'
 
 interface Bounds extends JsonSchema {
   readonly maxLength?: number
@@ -58,7 +64,7 @@ export function untypedIn(schema: TSchema, at: string): string[] {
 }
 
 const keywords = new Set(
-  `${usualKeyword} type title description enum const anyOf format pattern minLength maxLength contentEncoding contentMediaType
+  `${usualKeyword} ${meaningsKeyword} ${epochKeyword} type title description enum const anyOf format pattern minLength maxLength contentEncoding contentMediaType
   minimum maximum items minItems maxItems
   properties required patternProperties additionalProperties maxProperties`.split(/\s+/),
 )

@@ -1,5 +1,5 @@
 import { Code, Group, SegmentedControl, Text } from '@mantine/core'
-import { useState } from 'react'
+import { useLocalStorage } from '@mantine/hooks'
 import type { Contract } from '../../subjects/kit/contract.ts'
 import { Copy } from './copy.tsx'
 import { commandText, curlText } from './request-text.ts'
@@ -17,7 +17,7 @@ export function AsCommand({
   readonly input?: Readonly<Record<string, unknown>>
   readonly secrets?: readonly string[]
 }) {
-  const [way, setWay] = useState('command')
+  const [way, setWay] = useLocalStorage({ key: 'gantry.request-format', defaultValue: 'command' })
   const shown = Object.fromEntries(
     Object.entries(input).map(([name, value]) => [name, secrets.includes(name) ? hidden : value]),
   )

@@ -87,6 +87,7 @@ export function ContractForm<C extends Contract>({
         secrets={secrets}
         choices={choices}
         problems={problems}
+        withFocus
         {...(usual && { usual })}
       />
       {shown !== null && (

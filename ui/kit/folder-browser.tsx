@@ -5,8 +5,9 @@ import { filesystems } from '../../subjects/filesystems/filesystems.ts'
 import { useAnswer } from '../data/calls.ts'
 import { Failure } from './failure.tsx'
 import { sizeText } from '../../subjects/kit/binary-size.ts'
-import { Named, Time } from './named.tsx'
+import { Named } from './named.tsx'
 import { type Column, Table } from './table.tsx'
+import { timeColumn } from './time-column.tsx'
 
 export interface Store {
   readonly fileSystemId: string
@@ -57,11 +58,7 @@ export function FolderBrowser({
       cell: ({ isDirectory, length }) => (isDirectory ? '' : sizeText(length)),
       by: ({ length }) => length,
     },
-    {
-      label: 'Modified',
-      cell: ({ modificationTime }) => <Time at={modificationTime} />,
-      by: ({ modificationTime }) => modificationTime,
-    },
+    timeColumn('Modified', ({ modificationTime }) => modificationTime),
   ]
   return (
     <>

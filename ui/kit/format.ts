@@ -29,6 +29,9 @@ const labels = new Map(
     fsMountPoint: 'Mount point',
     s3type: 'Kind of S3 service',
     nSecs: 'Seconds',
+    originalPaths: 'Paths',
+    ignoreAfterTimestamp: 'Ignore files changed after',
+    verificationDepth: 'Depth',
     beforeIsoDateTime: 'Before',
   }),
 )

@@ -40,5 +40,27 @@ export function PermissionList({
   )
 }
 
+/** What a role, key or person may do. */
+export const Permissions = ({
+  pub,
+  sub,
+  visible,
+}: {
+  readonly pub: { readonly allow: readonly string[] }
+  readonly sub: { readonly allow: readonly string[] }
+  /** Prefixes of extensions that are seen in lists, beside those that `sub` covers. */
+  readonly visible: readonly string[]
+}) => (
+  <>
+    <PermissionList label="May call" rules={pub.allow} />
+    <PermissionList label="May follow" rules={sub.allow} />
+    <Text size="sm">
+      Sees extensions: <Named>{visible.map(extensionText).join(', ') || 'none'}</Named>
+    </Text>
+  </>
+)
+
+const extensionText = (prefix: string) => (prefix === '*' ? 'all' : prefix)
+
 /** What fits into a line or two of a table. */
 const shownNames = 4

@@ -5,12 +5,19 @@ import {
   PasswordInput,
   Select,
   Switch,
+  Text,
   Textarea,
   TextInput,
 } from '@mantine/core'
 import { useState } from 'react'
 import type { Problem } from '../../subjects/kit/errors.ts'
-import { type JsonSchema, usualKeyword } from '../../subjects/kit/json-schema.ts'
+import {
+  epochKeyword,
+  type JsonSchema,
+  meaningsKeyword,
+  meaningsText,
+  usualKeyword,
+} from '../../subjects/kit/json-schema.ts'
 import { describedText, labelOf, optionText, shownText } from './format.ts'
 import { fieldsIn } from './use-problems.ts'
 
@@ -36,6 +43,8 @@ interface FieldProps {
   readonly choices: readonly string[] | undefined
   readonly problem: string | undefined
   readonly isFilter: boolean
+  /** Whether a dialog begins with it. */
+  readonly isFirst: boolean
 }
 
 /** Fields of an input, made from its schema. */
@@ -48,6 +57,7 @@ export function SchemaFields({
   problems = [],
   usual = {},
   isFilter = false,
+  withFocus = false,
 }: {
   readonly schema: JsonSchema
   readonly values: Values
@@ -60,9 +70,11 @@ export function SchemaFields({
   readonly usual?: Values
   /** Whether they say what of a list is wanted: then their names are enough, and what is left out is all of it. */
   readonly isFilter?: boolean
+  /** Whether the first of them is where one types when the dialog opens. */
+  readonly withFocus?: boolean
 }) {
   const fields = Object.entries(schema.properties ?? {}).filter(([, field]) => !isWithoutContent(field))
-  return fields.map(([name, field]) => (
+  return fields.map(([name, field], index) => (
     <Field
       key={name}
       name={name}
@@ -78,6 +90,7 @@ export function SchemaFields({
       choices={own(choices, name)}
       problem={problems.find((one) => fieldsIn(one.field).includes(name))?.problem}
       isFilter={isFilter}
+      isFirst={withFocus && index === 0}
     />
   ))
 }
@@ -91,11 +104,13 @@ const isWithoutContent = ({ type, properties = {}, additionalProperties }: JsonS
   type === 'object' && additionalProperties === false && Object.keys(properties).length === 0
 
 function Field(field: FieldProps) {
-  const { name, schema, value, onChange, isRequired, problem, choices, isFilter } = field
+  const { name, schema, value, onChange, isRequired, problem, choices, isFilter, isFirst } = field
+  const meanings = schema[meaningsKeyword]
   const props = {
     name,
     label: labelOf(name),
-    description: schema.description === undefined || isFilter ? undefined : describedText(schema.description),
+    description: isFilter ? undefined : descriptionOf(schema, value ?? field.usual),
+    ...(isFirst && { 'data-autofocus': true }),
     required: isRequired,
     error: problem === undefined ? undefined : shownText(problem),
     mt: 'sm',
@@ -129,11 +144,14 @@ function Field(field: FieldProps) {
       <Select
         {...props}
         data={options.map(choices === undefined ? optionOf : plainOption)}
+        {...(meanings && {
+          renderOption: ({ option }) => <Choice {...option} meaning={meanings[option.value]} />,
+        })}
         value={textOf(value)}
         onChange={(chosen) => onChange(chosen === null ? undefined : (members?.get(chosen) ?? chosen))}
         clearable={!isRequired}
         allowDeselect={!isRequired}
-        {...(isFilter && { placeholder: 'any' })}
+        placeholder={isFilter ? 'any' : usualText(field.usual)}
         searchable={options.length > 10}
       />
     )
@@ -162,6 +180,14 @@ function Field(field: FieldProps) {
       />
     )
   }
+  if (schema[epochKeyword] === true)
+    return (
+      <Moment
+        {...props}
+        value={typeof value === 'number' ? new Date(value).toISOString() : undefined}
+        onChange={(timestamp) => onChange(timestamp === undefined ? undefined : Date.parse(timestamp))}
+      />
+    )
   if (schema.type === 'integer' || schema.type === 'number' || isNumberOrNone(schema))
     return (
       <NumberInput
@@ -202,6 +228,35 @@ function Field(field: FieldProps) {
 const membersOf = ({ enum: members }: JsonSchema): ReadonlyMap<string, unknown> | undefined =>
   members && new Map(members.map((member) => [String(member), member]))
 
+/** What a field is for; of a choice also what the one that holds means, as the others say it in the list. */
+function descriptionOf(
+  { description, [meaningsKeyword]: meanings }: JsonSchema,
+  value: unknown,
+): string | undefined {
+  if (description === undefined || meanings === undefined)
+    return description === undefined ? undefined : describedText(description)
+  const about = description.replace(meaningsText(meanings), '').replace(/^; |\. $/, '')
+  const chosen = textOf(value)
+  const meaning = chosen === null ? undefined : meanings[chosen]
+  return describedText(
+    [about, ...(meaning === undefined ? [] : [`${optionText(chosen!)}: ${meaning}`])].join('. '),
+  )
+}
+
+/** One of several choices in their list. */
+const Choice = ({ label, meaning }: { readonly label: string; readonly meaning: string | undefined }) => (
+  <div>
+    <Text size="sm">{label}</Text>
+    {meaning !== undefined && <Text size="xs">{shownText(meaning)}</Text>}
+  </div>
+)
+
+/** What holds where nothing is chosen. */
+const usualText = (usual: unknown): string | undefined => {
+  const text = textOf(usual)
+  return text === null ? undefined : `${optionText(text)} (default)`
+}
+
 const optionOf = (value: string) => ({ value, label: optionText(value) })
 /** What people have named stays as it is. */
 const plainOption = (value: string) => ({ value, label: value })
@@ -241,12 +296,7 @@ function Line({ schema, value, onChange, isSecret, props }: FieldProps & { reado
   const isFile = schema.contentMediaType !== undefined || schema.contentEncoding !== undefined
   if (schema.format === 'date-time')
     return (
-      <TextInput
-        {...props}
-        type="datetime-local"
-        value={value === undefined ? '' : localInput(shown)}
-        onChange={(event) => set(utcOf(event.currentTarget.value))}
-      />
+      <Moment {...props} value={value === undefined ? undefined : shown} onChange={(at) => set(at ?? '')} />
     )
   if (isSecret)
     return (
@@ -278,14 +328,32 @@ function Line({ schema, value, onChange, isSecret, props }: FieldProps & { reado
   )
 }
 
+/** A moment in local time. */
+const Moment = ({
+  value,
+  onChange,
+  ...props
+}: Shared & {
+  readonly value: string | undefined
+  readonly onChange: (timestamp: string | undefined) => void
+}) => (
+  <TextInput
+    {...props}
+    type="datetime-local"
+    value={value === undefined ? '' : localInput(value)}
+    onChange={(event) => {
+      const local = event.currentTarget.value
+      onChange(local === '' ? undefined : new Date(local).toISOString())
+    }}
+  />
+)
+
 /** A moment as a field of a browser has it: local, to the minute. */
 function localInput(timestamp: string): string {
   const moment = new Date(timestamp)
   const minutes = moment.getTimezoneOffset()
   return new Date(moment.getTime() - minutes * 60_000).toISOString().slice(0, 'yyyy-mm-ddThh:mm'.length)
 }
-
-const utcOf = (local: string): string => (local === '' ? '' : new Date(local).toISOString())
 
 const linesOf = (text: string): string[] =>
   text.split('\n').flatMap((line) => (line.trim() === '' ? [] : [line.trim()]))

@@ -17,6 +17,7 @@ import {
   strict,
   Timestamp,
   Uuid,
+  usually,
 } from '../../kit/schemas.ts'
 import { cleanupView } from './source-cleanup.ts'
 import { Deletions, deletionView } from './target-match.ts'
@@ -34,6 +35,7 @@ export const actionPolicy = (usual: string) =>
   Type.Optional(
     Type.Enum(actionPolicyNames, {
       description: `What to do with a file that already exists at the target; default ${usual}`,
+      ...usually(usual),
     }),
   )
 
@@ -74,6 +76,7 @@ export const migrationPriority = (usual: string) =>
   Type.Optional(
     Type.Enum(migrationPriorities, {
       description: `Priority over other migrations when not all can run; default ${usual}`,
+      ...usually(usual),
     }),
   )
 

@@ -11,6 +11,7 @@ import {
   Switch,
   Text,
   Timestamp,
+  usually,
 } from '../../kit/schemas.ts'
 
 /**
@@ -61,7 +62,10 @@ const maxAge = 525_600_000
 export const ruleForms = {
   regex: {
     patternType: Type.Optional(
-      Type.Enum([...patternTypes], { description: 'Syntax of the pattern; default JAVA_PCRE' }),
+      Type.Enum([...patternTypes], {
+        description: 'Syntax of the pattern; default JAVA_PCRE',
+        ...usually('JAVA_PCRE'),
+      }),
     ),
     regex: Type.String({
       minLength: 1,

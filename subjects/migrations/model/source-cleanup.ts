@@ -1,7 +1,7 @@
 import { Type } from 'typebox'
 import { deletionModes } from './cleanup-terms.ts'
 import { maxPeriodSeconds } from './recurrence.ts'
-import { Count, strict, Timestamp } from '../../kit/schemas.ts'
+import { Count, strict, Timestamp, usually } from '../../kit/schemas.ts'
 
 /** When the source of a migration is cleaned up by itself; the names are the existing product's. */
 export const cleanupFields = {
@@ -9,6 +9,7 @@ export const cleanupFields = {
     Type.Enum(deletionModes, {
       description:
         'One-time migrations: clean up the source after completion, immediately or after delayedDeletionPeriod; default NO_DELETION',
+      ...usually('NO_DELETION'),
     }),
   ),
   delayedDeletionPeriod: Type.Optional(

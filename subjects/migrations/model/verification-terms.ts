@@ -9,9 +9,10 @@ export const verificationLevels = {
   time: 'size, and modification times',
   metadata:
     'time (also of folders and links), permission bits, owners, extended attributes and link targets, if the migration keeps them and both stores can hold them',
-  digest: 'size, and content: by the digest that a store keeps, otherwise by reading every byte',
+  digest: 'size, and content (by the digest that a store keeps, otherwise by reading every byte)',
 } as const
 export type VerificationLevel = keyof typeof verificationLevels
+export const usualLevel: VerificationLevel = 'size'
 
 /** What was found out about a path; everything but the last three is a discrepancy. */
 export const scanResults = [

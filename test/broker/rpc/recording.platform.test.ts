@@ -19,7 +19,7 @@ const trial = resource('trial', {
     output: strict({ name: Type.String() }),
     errors: ['NOT_FOUND'],
     http: [],
-    audit: { object: 'name' },
+    audit: { object: 'name', details: ['fault'] },
   },
 })
 
@@ -73,8 +73,8 @@ test('what is declared to change something is recorded before its answer, and no
   }
   expect(outcomes).toEqual([
     { ...common, object: 'it', result: 'ok' },
-    { ...common, result: 'NOT_FOUND' },
-    { ...common, result: 'INTERNAL' },
+    { ...common, result: 'NOT_FOUND', details: 'fault=gone' },
+    { ...common, result: 'INTERNAL', details: 'fault=other' },
     { ...common, result: 'INVALID_INPUT' },
   ])
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { type Info, RateMeter } from '../../../cli/watch/rate.ts'
+import { type Info, RateMeter } from '../../../subjects/migrations/rate.ts'
 import { conditionLines, endLine, failuresLine, liveLine, plainLine } from '../../../cli/watch/text.ts'
 import { seenOf } from '../../../cli/watch/of-files.ts'
 import { watchView } from '../../../cli/watch/view.ts'

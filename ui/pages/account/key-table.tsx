@@ -4,8 +4,10 @@ import { defaultOverlapMinutes, type Key, keys } from '../../../subjects/access/
 import { Action } from '../../kit/action.tsx'
 import { FormDialog } from '../../kit/form-dialog.tsx'
 import { Named, Time } from '../../kit/named.tsx'
+import { Permissions } from '../../kit/permission-list.tsx'
 import { Status } from '../../kit/status.tsx'
 import { type Column, Table } from '../../kit/table.tsx'
+import { timeColumn, timeWidth } from '../../kit/time-column.tsx'
 import { TokenOnce } from '../../kit/token-once.tsx'
 
 /** Keys and sessions, with what can be done with each. */
@@ -41,29 +43,26 @@ export function KeyTable({
     },
     ...(withOwner ? [owner] : []),
     {
+      label: 'Permissions',
+      cell: ({ capabilities, visible_extensions: visible }) => (
+        <Permissions {...capabilities} visible={visible} />
+      ),
+      width: 2,
+    },
+    {
       label: 'Kind',
       cell: ({ kind, revoked }) => <Status of={revoked === undefined ? kind : 'revoked'} />,
       by: ({ kind }) => kind,
       width: 0.9,
     },
-    {
-      label: 'Created',
-      cell: ({ created }) => <Time at={created} />,
-      by: ({ created }) => created,
-      width: 1.2,
-    },
+    timeColumn('Created', ({ created }) => created),
     {
       label: 'Expires',
       cell: ({ expires }) => (expires === undefined ? 'never' : <Time at={expires} />),
       by: ({ expires = '' }) => expires,
-      width: 1.2,
+      width: timeWidth,
     },
-    {
-      label: 'Last used',
-      cell: ({ lastUsed }) => <Time at={lastUsed} />,
-      by: ({ lastUsed = '' }) => lastUsed,
-      width: 1.2,
-    },
+    timeColumn('Last used', ({ lastUsed }) => lastUsed),
     {
       label: 'Actions',
       cell: ({ id, name, kind, revoked, notes }) =>

@@ -6,8 +6,8 @@ import { useSession } from '../../data/session-context.ts'
 import { Fact, Facts } from '../../kit/facts.tsx'
 import { FormDialog } from '../../kit/form-dialog.tsx'
 import { Named, Time } from '../../kit/named.tsx'
+import { Permissions } from '../../kit/permission-list.tsx'
 import { Page, Section } from '../../kit/page.tsx'
-import { RuleList } from '../../kit/rule-list.tsx'
 import { KeyTable } from './key-table.tsx'
 
 /** Who one is, what one may do, and where one is signed in. */
@@ -50,14 +50,8 @@ export default function ProfilePage() {
           <Time at={person.lastLogin} />
         </Fact>
       </Facts>
-      <Section title="Publish Allow">
-        <RuleList rules={may.permissions.pub.allow} />
-      </Section>
-      <Section title="Subscribe Allow">
-        <RuleList rules={may.permissions.sub.allow} />
-      </Section>
-      <Section title="Visible extensions">
-        <RuleList rules={may.visible_extensions} />
+      <Section title="Permissions">
+        <Permissions {...may.permissions} visible={may.visible_extensions} />
       </Section>
       <Section title="Sessions">
         <KeyTable label="Sessions" keys={sessions} />

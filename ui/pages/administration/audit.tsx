@@ -9,15 +9,16 @@ import { reportOutcome } from '../../data/outcomes.ts'
 import { useSession } from '../../data/session-context.ts'
 import { Filters } from '../../kit/filters.tsx'
 import { countOf } from '../../kit/format.ts'
-import { Named, Time } from '../../kit/named.tsx'
+import { Named } from '../../kit/named.tsx'
 import { Page } from '../../kit/page.tsx'
 import { Status } from '../../kit/status.tsx'
 import { type Column, Table } from '../../kit/table.tsx'
+import { timeColumn } from '../../kit/time-column.tsx'
 
 const short = (what: string) => what.replace(`${roots.services}.`, '')
 
 const columns: readonly Column<AuditRecord & { readonly sequence: number }>[] = [
-  { label: 'Time', cell: ({ time }) => <Time at={time} />, width: 1.5 },
+  timeColumn('Time', ({ time }) => time),
   {
     label: 'User',
     cell: ({ user, kind }) => (user === undefined ? kind : <Named>{user}</Named>),
@@ -31,6 +32,7 @@ const columns: readonly Column<AuditRecord & { readonly sequence: number }>[] = 
     ),
     width: 2,
   },
+  { label: 'Details', cell: ({ details = '' }) => <Named>{details}</Named>, width: 2 },
   { label: 'Address', cell: ({ from = '' }) => <Named>{from}</Named> },
   {
     label: 'Result',

@@ -6,9 +6,10 @@ import { Action } from '../../kit/action.tsx'
 import { Failure } from '../../kit/failure.tsx'
 import { countText, durationText } from '../../kit/format.ts'
 import { Components } from '../../kit/health.tsx'
-import { Named, Time } from '../../kit/named.tsx'
+import { Named } from '../../kit/named.tsx'
 import { Page, Section } from '../../kit/page.tsx'
 import { type Column, Table } from '../../kit/table.tsx'
+import { timeColumn } from '../../kit/time-column.tsx'
 
 type Task = Output<(typeof platform)['tasks']>[number]
 type Loss = Output<(typeof platform)['losses']>[number]
@@ -31,12 +32,7 @@ const taskColumns: readonly Column<Task>[] = [
     cell: ({ everySeconds }) => (everySeconds === undefined ? '–' : durationText(everySeconds)),
     by: ({ everySeconds = 0 }) => everySeconds,
   },
-  {
-    label: 'Last run',
-    cell: ({ lastRun }) => <Time at={lastRun} />,
-    by: ({ lastRun = '' }) => lastRun,
-    width: 1.5,
-  },
+  timeColumn('Last run', ({ lastRun }) => lastRun),
   { label: 'Runs', cell: ({ runs }) => countText(runs), by: ({ runs }) => runs },
   {
     label: 'Failures',
@@ -52,7 +48,7 @@ const taskColumns: readonly Column<Task>[] = [
 const lossColumns: readonly Column<Loss>[] = [
   { label: 'Location', cell: ({ store, id = '' }) => <Named>{`${store} ${id}`}</Named> },
   { label: 'Kind', cell: ({ kind }) => kind },
-  { label: 'Detected', cell: ({ found }) => <Time at={found} /> },
+  timeColumn('Detected', ({ found }) => found),
 ]
 
 export default function HealthPage() {

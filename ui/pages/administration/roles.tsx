@@ -1,30 +1,22 @@
-import { Group, Text } from '@mantine/core'
+import { Group } from '@mantine/core'
 import { type Role, roles } from '../../../subjects/access/roles.ts'
 import { pollMs, useAll } from '../../data/calls.ts'
 import { Action } from '../../kit/action.tsx'
 import { FormDialog } from '../../kit/form-dialog.tsx'
 import { Named } from '../../kit/named.tsx'
 import { Page } from '../../kit/page.tsx'
-import { PermissionList } from '../../kit/permission-list.tsx'
+import { Permissions } from '../../kit/permission-list.tsx'
 import { type Column, Table } from '../../kit/table.tsx'
 
 const noRules = { pub: { allow: [] }, sub: { allow: [] }, visible_extensions: [] }
-
-const extensionText = (prefix: string) => (prefix === '*' ? 'all' : prefix)
 
 const columns: readonly Column<Role>[] = [
   { label: 'Name', cell: ({ name }) => <Named>{name}</Named>, by: ({ name }) => name },
   { label: 'Description', cell: ({ description }) => <Named>{description}</Named>, width: 2 },
   {
     label: 'Permissions',
-    cell: ({ pub, sub, visible_extensions: seen }) => (
-      <>
-        <PermissionList label="May call" rules={pub.allow} />
-        <PermissionList label="May follow" rules={sub.allow} />
-        <Text size="sm">
-          Sees extensions: <Named>{seen.length === 0 ? 'none' : seen.map(extensionText).join(', ')}</Named>
-        </Text>
-      </>
+    cell: ({ pub, sub, visible_extensions: visible }) => (
+      <Permissions pub={pub} sub={sub} visible={visible} />
     ),
     width: 3.5,
   },

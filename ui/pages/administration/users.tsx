@@ -1,8 +1,9 @@
 import { type User, users } from '../../../subjects/access/users.ts'
 import { pollMs, useAll } from '../../data/calls.ts'
-import { Named, Time } from '../../kit/named.tsx'
+import { Named } from '../../kit/named.tsx'
 import { Page } from '../../kit/page.tsx'
 import { type Column, Table } from '../../kit/table.tsx'
+import { timeColumn } from '../../kit/time-column.tsx'
 
 const columns: readonly Column<User>[] = [
   { label: 'Name', cell: ({ name = '' }) => <Named>{name}</Named>, by: ({ name = '' }) => name },
@@ -15,12 +16,7 @@ const columns: readonly Column<User>[] = [
   { label: 'Email', cell: ({ email = '' }) => <Named>{email}</Named>, width: 1.5 },
   { label: 'Groups', cell: ({ groups }) => <Named>{groups.join(', ')}</Named> },
   { label: 'Roles', cell: ({ roles }) => <Named>{roles.join(', ')}</Named> },
-  {
-    label: 'Last sign-in',
-    cell: ({ lastLogin }) => <Time at={lastLogin} />,
-    by: ({ lastLogin = '' }) => lastLogin,
-    width: 1.3,
-  },
+  timeColumn('Last sign-in', ({ lastLogin }) => lastLogin),
 ]
 
 export default function UsersPage() {

@@ -14,6 +14,7 @@ import { Named, Time } from '../../kit/named.tsx'
 import { Page, Section } from '../../kit/page.tsx'
 import { Status } from '../../kit/status.tsx'
 import { type Column, Table } from '../../kit/table.tsx'
+import { timeColumn } from '../../kit/time-column.tsx'
 import { Tabs } from '../../kit/tabs.tsx'
 import { Endpoints } from './endpoints.tsx'
 
@@ -70,8 +71,8 @@ const instanceColumns: readonly Column<Instance>[] = [
   { label: 'Instance', cell: ({ id }) => <Named>{id}</Named>, by: ({ id }) => id },
   { label: 'Version', cell: ({ version }) => <Named>{version}</Named> },
   { label: 'Key', cell: ({ key }) => key },
-  { label: 'Registered', cell: ({ registered }) => <Time at={registered} />, width: 1.4 },
-  { label: 'Last seen', cell: ({ seen }) => <Time at={seen} />, width: 1.4 },
+  timeColumn('Registered', ({ registered }) => registered),
+  timeColumn('Last seen', ({ seen }) => seen),
 ]
 
 function Overview({ details: { prefix, version, owner, since, instances } }: { readonly details: Details }) {
@@ -118,7 +119,7 @@ function Overview({ details: { prefix, version, owner, since, instances } }: { r
 type Entry = Output<(typeof extensions)['logs']>[number]
 
 const logColumns: readonly Column<Entry>[] = [
-  { label: 'Time', cell: ({ time }) => <Time at={time} />, by: ({ time }) => time, width: 1.4 },
+  timeColumn('Time', ({ time }) => time),
   { label: 'Level', cell: ({ level }) => <Status of={level} />, by: ({ level }) => level },
   {
     label: 'Message',

@@ -4,9 +4,10 @@ import { extensions } from '../../../subjects/extensions/extensions.ts'
 import { pollMs, useAll } from '../../data/calls.ts'
 import { Empty } from '../../kit/empty.tsx'
 import { countText } from '../../kit/format.ts'
-import { Named, Time } from '../../kit/named.tsx'
+import { Named } from '../../kit/named.tsx'
 import { Page } from '../../kit/page.tsx'
 import { type Column, Table } from '../../kit/table.tsx'
+import { timeColumn } from '../../kit/time-column.tsx'
 
 type Extension = Output<(typeof extensions)['list']>[number]
 
@@ -26,7 +27,7 @@ const columns: readonly Column<Extension>[] = [
   { label: 'Description', cell: ({ description = '' }) => <Named>{description}</Named>, width: 2 },
   { label: 'Owner', cell: ({ owner }) => <Named>{owner}</Named>, by: ({ owner }) => owner },
   { label: 'Instances', cell: ({ instances }) => countText(instances), by: ({ instances }) => instances },
-  { label: 'Since', cell: ({ since }) => <Time at={since} />, by: ({ since }) => since, width: 1.4 },
+  timeColumn('Since', ({ since }) => since),
 ]
 
 /** Programs that extend the platform. */

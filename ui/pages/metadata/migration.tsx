@@ -17,6 +17,7 @@ import { Named, Time } from '../../kit/named.tsx'
 import { Page } from '../../kit/page.tsx'
 import { Status } from '../../kit/status.tsx'
 import { type Column, Table } from '../../kit/table.tsx'
+import { timeColumn } from '../../kit/time-column.tsx'
 import { Tabs } from '../../kit/tabs.tsx'
 import { useParam } from '../../kit/use-param.ts'
 
@@ -183,7 +184,7 @@ const objectColumns: readonly Column<MetadataObject>[] = [
   },
   { label: 'State', cell: ({ state }) => <Status of={state} />, by: ({ state }) => state },
   { label: 'Message', cell: ({ message = '' }) => <Named>{message}</Named>, width: 3 },
-  { label: 'Time', cell: ({ time }) => <Time at={time} />, by: ({ time }) => time, width: 1.4 },
+  timeColumn('Time', ({ time }) => time),
 ]
 
 /** What became of each database, table, view and function. */
@@ -216,12 +217,7 @@ function Objects({ migrationName }: { readonly migrationName: string }) {
 }
 
 const comparisonColumns: readonly Column<MetadataComparison>[] = [
-  {
-    label: 'Created',
-    cell: ({ createdAt }) => <Time at={createdAt} />,
-    by: ({ createdAt }) => createdAt,
-    width: 1.4,
-  },
+  timeColumn('Created', ({ createdAt }) => createdAt),
   { label: 'Purpose', cell: ({ purpose }) => purpose, by: ({ purpose }) => purpose },
   { label: 'Status', cell: ({ status }) => <Status of={status} /> },
   {

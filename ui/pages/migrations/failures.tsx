@@ -10,8 +10,9 @@ import { Download } from '../../kit/download.tsx'
 import { Empty } from '../../kit/empty.tsx'
 import { Failure } from '../../kit/failure.tsx'
 import { countOf, countText, wordsOf } from '../../kit/format.ts'
-import { Named, Time } from '../../kit/named.tsx'
+import { Named } from '../../kit/named.tsx'
 import { type Column, Table } from '../../kit/table.tsx'
+import { timeColumn } from '../../kit/time-column.tsx'
 import { useParam } from '../../kit/use-param.ts'
 
 type Failed = Output<typeof migrations.failures>['failedPaths'][number]
@@ -28,12 +29,7 @@ const columns: readonly Column<Failed>[] = [
   },
   { label: 'Reason', cell: ({ failureMessage }) => <Named>{failureMessage}</Named>, width: 2.5 },
   { label: 'Attempts', cell: ({ attempts }) => attempts, by: ({ attempts }) => attempts, width: 0.9 },
-  {
-    label: 'Time',
-    cell: ({ dateFailed }) => <Time at={dateFailed} />,
-    by: ({ dateFailed }) => dateFailed,
-    width: 1.4,
-  },
+  timeColumn('Time', ({ dateFailed }) => dateFailed),
 ]
 
 /** What did not arrive, and why. */

@@ -12,17 +12,12 @@ import { Empty } from '../../kit/empty.tsx'
 import { FormDialog } from '../../kit/form-dialog.tsx'
 import { sizeText } from '../../../subjects/kit/binary-size.ts'
 import { countText } from '../../kit/format.ts'
-import { Time } from '../../kit/named.tsx'
 import { Status } from '../../kit/status.tsx'
 import { type Column, Table } from '../../kit/table.tsx'
+import { timeColumn } from '../../kit/time-column.tsx'
 
 const verificationColumns: readonly Column<Verification>[] = [
-  {
-    label: 'Created',
-    cell: ({ createdAt }) => <Time at={createdAt} />,
-    by: ({ createdAt }) => createdAt,
-    width: 1.4,
-  },
+  timeColumn('Created', ({ createdAt }) => createdAt),
   {
     label: 'Status',
     cell: ({ status, totalDiscrepancies, unreadablePaths }) => (
@@ -118,12 +113,7 @@ export function Verifications({ migrationId }: { readonly migrationId: string })
 type Cleanup = Output<typeof cleanups.get>
 
 const cleanupColumns: readonly Column<Cleanup>[] = [
-  {
-    label: 'Created',
-    cell: ({ createdAt }) => <Time at={createdAt} />,
-    by: ({ createdAt }) => createdAt,
-    width: 1.4,
-  },
+  timeColumn('Created', ({ createdAt }) => createdAt),
   {
     label: 'Status',
     cell: ({ status, dryRun }) => (

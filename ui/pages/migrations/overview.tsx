@@ -1,23 +1,25 @@
 import { Progress, Text } from '@mantine/core'
-import type { Output } from '../../../subjects/kit/contract.ts'
+import { useEffect, useState } from 'react'
 import { migrations } from '../../../subjects/migrations/migrations.ts'
 import { verifications } from '../../../subjects/migrations/verifications.ts'
 import type { Migration } from '../../../subjects/migrations/model/model.ts'
+import { type Info, RateMeter } from '../../../subjects/migrations/rate.ts'
 import { stats } from '../../../subjects/migrations/stats.ts'
 import { pollMs, useAnswer } from '../../data/calls.ts'
 import { Chart, ChartSpace } from '../../kit/chart.tsx'
 import { Fact, Facts } from '../../kit/facts.tsx'
-import { sizeText } from '../../../subjects/kit/binary-size.ts'
+import { rateText, sizeText } from '../../../subjects/kit/binary-size.ts'
 import { countOf, countText, durationText, wordsOf } from '../../kit/format.ts'
 import { Later } from '../../kit/later.tsx'
 import { Named, Time } from '../../kit/named.tsx'
 import { Section } from '../../kit/page.tsx'
 import { isBlocked } from '../../kit/status.tsx'
 import { type Column, Table } from '../../kit/table.tsx'
+import { timeColumn } from '../../kit/time-column.tsx'
 import { StateTimeline } from './state-timeline.tsx'
 import { targetState } from './target-state.ts'
 
-type Progress = Output<typeof migrations.progress>['progress']
+type Progress = Info['progress']
 
 /** How far a migration is, and how it is set up. */
 export function Overview({ migration }: { readonly migration: Migration }) {
@@ -42,9 +44,7 @@ export function Overview({ migration }: { readonly migration: Migration }) {
           <Facts>
             <Fact label="Target">{at.says}</Fact>
             <Fact label="Failed paths">{countText(progress.failedPaths)}</Fact>
-            {progress.etaEstimate !== undefined && (
-              <Fact label="Time left">{progress.etaEstimate.asText}</Fact>
-            )}
+            {moving.includes(data.state) && <Speed key={migrationId} info={data} />}
             {progress.changeDetection !== undefined && (
               <Fact label="Change detection">
                 {wordsOf(progress.changeDetection)}
@@ -98,6 +98,29 @@ export function Overview({ migration }: { readonly migration: Migration }) {
         <Recurrences migration={migration} />
         <UnderWay migrationId={migrationId} />
       </Later>
+    </>
+  )
+}
+
+const moving = ['RUNNING', 'LIVE']
+const measuredEveryMs = 1_000
+
+/** How fast it goes, measured over the last seconds that one sees it, and how long it would still take so. */
+function Speed({ info }: { readonly info: Info }) {
+  const [meter] = useState(() => new RateMeter())
+  const [rate, setRate] = useState(() => meter.add(info, performance.now()))
+  useEffect(() => {
+    const measure = () => setRate(meter.add(info, performance.now()))
+    measure()
+    // Nothing is told while nothing moves.
+    const timer = setInterval(measure, measuredEveryMs)
+    return () => clearInterval(timer)
+  }, [meter, info])
+  const { bytesPerSecond, filesPerSecond, etaSeconds } = rate
+  return (
+    <>
+      <Fact label="Speed">{`${rateText(bytesPerSecond)}, ${countText(Math.round(filesPerSecond))} files/s`}</Fact>
+      {etaSeconds !== undefined && <Fact label="Time left">{durationText(etaSeconds)}</Fact>}
     </>
   )
 }
@@ -173,12 +196,7 @@ type Iteration = NonNullable<Migration['recurringMigrationTracker']>['iterations
 
 const iterationColumns: readonly Column<Iteration>[] = [
   { label: 'Scan', cell: ({ iteration }) => countText(iteration), by: ({ iteration }) => iteration },
-  {
-    label: 'Started',
-    cell: ({ startTime }) => <Time at={startTime} />,
-    by: ({ startTime }) => startTime,
-    width: 2,
-  },
+  timeColumn('Started', ({ startTime }) => startTime),
   {
     label: 'Duration',
     cell: ({ durationInSeconds }) =>

@@ -3,10 +3,10 @@ import { migrations } from '../../../subjects/migrations/migrations.ts'
 import type { MigrationState } from '../../../subjects/migrations/model/model.ts'
 import { pollMs, useAnswer } from '../../data/calls.ts'
 import { durationText, wordsOf } from '../../kit/format.ts'
-import { Time } from '../../kit/named.tsx'
 import { Section } from '../../kit/page.tsx'
 import { colourOf, Status } from '../../kit/status.tsx'
 import { type Column, Table } from '../../kit/table.tsx'
+import { timeColumn } from '../../kit/time-column.tsx'
 
 interface Span {
   readonly state: MigrationState
@@ -17,7 +17,7 @@ interface Span {
 
 const columns: readonly Column<Span>[] = [
   { label: 'State', cell: ({ state }) => <Status of={state} />, by: ({ state }) => state },
-  { label: 'Since', cell: ({ since }) => <Time at={since} />, by: ({ since }) => since },
+  timeColumn('Since', ({ since }) => since),
   {
     label: 'Duration',
     cell: ({ seconds, isNow }) => `${durationText(seconds)}${isNow ? ' so far' : ''}`,

@@ -14,6 +14,7 @@ import { Named, Time } from '../../kit/named.tsx'
 import { Page } from '../../kit/page.tsx'
 import { Status } from '../../kit/status.tsx'
 import { type Column, Table } from '../../kit/table.tsx'
+import { timeColumn } from '../../kit/time-column.tsx'
 import { Tabs } from '../../kit/tabs.tsx'
 import { TokenOnce } from '../../kit/token-once.tsx'
 
@@ -34,8 +35,8 @@ const alertColumns: readonly Column<Alert>[] = [
   { label: 'Severity', cell: ({ severity }) => <Status of={severity} />, by: ({ severity }) => severity },
   { label: 'Object', cell: ({ object }) => <Named>{object}</Named>, by: ({ object }) => object },
   { label: 'Summary', cell: ({ summary }) => <Named>{summary}</Named>, width: 3 },
-  { label: 'Fired', cell: ({ fired }) => <Time at={fired} />, by: ({ fired }) => fired, width: 1.4 },
-  { label: 'Resolved', cell: ({ resolved }) => <Time at={resolved} />, width: 1.4 },
+  timeColumn('Fired', ({ fired }) => fired),
+  timeColumn('Resolved', ({ resolved }) => resolved),
 ]
 
 function Alerts() {
@@ -120,7 +121,7 @@ const webhookColumns: readonly Column<Webhook>[] = [
   { label: 'URL', cell: ({ url }) => <Named>{url}</Named>, width: 2 },
   { label: 'Enabled', cell: ({ enabled }) => (enabled ? 'yes' : 'no') },
   { label: 'Pending', cell: ({ waiting }) => waiting },
-  { label: 'Last success', cell: ({ lastSuccess }) => <Time at={lastSuccess?.time} />, width: 1.4 },
+  timeColumn('Last success', ({ lastSuccess }) => lastSuccess?.time),
   {
     label: 'Last failure',
     cell: ({ lastFailure }) => (

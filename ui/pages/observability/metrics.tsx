@@ -9,9 +9,10 @@ import { Filters } from '../../kit/filters.tsx'
 import { sizeText } from '../../../subjects/kit/binary-size.ts'
 import { countText } from '../../kit/format.ts'
 import { MetricChart } from '../../kit/metric-chart.tsx'
-import { Named, Time } from '../../kit/named.tsx'
+import { Named } from '../../kit/named.tsx'
 import { Page, Section } from '../../kit/page.tsx'
 import { type Column, Table } from '../../kit/table.tsx'
+import { timeColumn } from '../../kit/time-column.tsx'
 import { UnstyledButton } from '@mantine/core'
 
 type Query = Input<(typeof observability)['query_scalar_metrics']>
@@ -39,12 +40,7 @@ export default function MetricsPage() {
     { label: 'Source', cell: ({ source }) => <Named>{source}</Named>, by: ({ source }) => source },
     { label: 'Kind', cell: ({ kind }) => kind, by: ({ kind }) => kind },
     { label: 'Series', cell: ({ series }) => countText(series), by: ({ series }) => series, width: 0.7 },
-    {
-      label: 'Updated',
-      cell: ({ updated }) => <Time at={updated} />,
-      by: ({ updated }) => updated,
-      width: 1.4,
-    },
+    timeColumn('Updated', ({ updated }) => updated),
     { label: 'Description', cell: ({ help = '' }) => <Named>{help}</Named>, width: 2.5 },
   ]
   return (

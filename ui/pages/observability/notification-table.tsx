@@ -2,14 +2,15 @@ import type { Output } from '../../../subjects/kit/contract.ts'
 import type { notifications as contracts } from '../../../subjects/observability/notifications.ts'
 import { Empty } from '../../kit/empty.tsx'
 import { wordsOf } from '../../kit/format.ts'
-import { Named, Time } from '../../kit/named.tsx'
+import { Named } from '../../kit/named.tsx'
 import { Status } from '../../kit/status.tsx'
 import { type Column, Table } from '../../kit/table.tsx'
+import { timeColumn } from '../../kit/time-column.tsx'
 
 type Notification = Output<typeof contracts.get>
 
 const columns: readonly Column<Notification>[] = [
-  { label: 'Time', cell: ({ updated }) => <Time at={updated} />, by: ({ updated }) => updated, width: 1.3 },
+  timeColumn('Time', ({ updated }) => updated),
   { label: 'Level', cell: ({ level }) => <Status of={level} />, by: ({ level }) => level, width: 0.7 },
   { label: 'Type', cell: ({ type }) => wordsOf(type), by: ({ type }) => type },
   { label: 'Object', cell: ({ object }) => <Named>{object}</Named>, by: ({ object }) => object },

@@ -3,9 +3,10 @@ import { agents } from '../../../subjects/migrations/agents.ts'
 import { Action } from '../../kit/action.tsx'
 import { sizeText, rateText } from '../../../subjects/kit/binary-size.ts'
 import { countText } from '../../kit/format.ts'
-import { Named, Time } from '../../kit/named.tsx'
+import { Named } from '../../kit/named.tsx'
 import { Status } from '../../kit/status.tsx'
 import { type Column, Table } from '../../kit/table.tsx'
+import { timeColumn } from '../../kit/time-column.tsx'
 
 type Agent = Output<(typeof agents)['get']>
 
@@ -27,7 +28,7 @@ const columns: readonly Column<Agent>[] = [
     by: ({ health }) => health.status,
     width: 1.5,
   },
-  { label: 'Connected', cell: ({ connected }) => <Time at={connected} />, width: 1.4 },
+  timeColumn('Connected', ({ connected }) => connected),
   { label: 'Migrations', cell: ({ migrations }) => <Named>{migrations.join(', ')}</Named>, width: 1.5 },
   {
     label: 'Throughput',

@@ -77,7 +77,8 @@ function Places({ isSource, all }: { readonly isSource: boolean; readonly all: r
       by: ({ fileSystemId }) => fileSystemId,
       width: 2,
     },
-    { label: 'Kind', cell: ({ fsType }) => fsType, by: ({ fsType }) => fsType },
+    { label: 'Kind', cell: ({ fsType }) => fsType, by: ({ fsType }) => fsType, width: 0.7 },
+    { label: 'Location', cell: (store) => <Named>{placeText(store)}</Named>, by: placeText, width: 2 },
     {
       label: 'Health',
       cell: ({ fileSystemId }) => {

@@ -4,6 +4,7 @@ import type { Handlers } from '../../../../subjects/kit/contract.ts'
 import {
   allReports,
   type VerificationReport,
+  usualLevel,
 } from '../../../../subjects/migrations/model/verification-terms.ts'
 import type { verifications } from '../../../../subjects/migrations/verifications.ts'
 import type { MigrationRecord } from '../../lifecycle/record.ts'
@@ -32,7 +33,7 @@ export function verificationHandlers(dependencies: VerificationDependencies): Ha
         originalPaths = [],
         verificationDepth,
         ignoreAfterTimestamp,
-        level = 'size',
+        level = usualLevel,
       } = input
       const { internalId, path } = await findMigration(migrationId)
       const paths = pathsWithin(path, originalPaths)

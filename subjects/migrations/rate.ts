@@ -1,6 +1,6 @@
-import type { Output } from '../../subjects/kit/contract.ts'
-import { bytesForFile } from '../../subjects/migrations/model/terms.ts'
-import type { migrations } from '../../subjects/migrations/migrations.ts'
+import type { Output } from '../kit/contract.ts'
+import { bytesForFile } from './model/terms.ts'
+import type { migrations } from './migrations.ts'
 
 /** How far a migration is, as the platform says. */
 export type Info = Output<(typeof migrations)['progress']>
