@@ -10,6 +10,7 @@ import { migrations } from '../../subjects/migrations/migrations.ts'
 import { mayAsk, mayCall, useAll } from '../data/calls.ts'
 import { useFeatures } from '../data/features.ts'
 import { useMigrations } from '../data/migrations.ts'
+import { reportOutcome } from '../data/outcomes.ts'
 import { useSession } from '../data/session-context.ts'
 import { navigation } from './places.ts'
 
@@ -17,6 +18,8 @@ interface Hit {
   readonly kind: string
   readonly label: string
   readonly to: string
+  /** What is done before one goes there. */
+  readonly act?: () => Promise<unknown>
 }
 
 /** What fits without scrolling far; whoever wants another types more. */
@@ -27,6 +30,31 @@ const actions: readonly (Hit & { readonly needs: Contract })[] = [
   { kind: 'Action', label: 'Add a store', to: '/stores?add=1', needs: filesystems['create-local'] },
   { kind: 'Action', label: 'Create an API key', to: '/account/keys?add=1', needs: keys.create },
 ]
+
+/** What one may have done to a migration, by the word that it is asked for with. */
+const verbs = { start: migrations.start, stop: migrations.stop, resume: migrations.resume }
+
+/** Actions on migrations: there once the beginning of one of the words is typed, such as `stop nightly`. */
+function useActs(text: string): readonly Hit[] {
+  const session = useSession()
+  const { data: all = [] } = useMigrations()
+  const [typed = '', ...rest] = text.trimStart().split(' ')
+  const wanted = rest.join(' ').trim()
+  if (typed.length < 2) return []
+  return Object.entries(verbs)
+    .filter(([verb, contract]) => verb.startsWith(typed) && mayCall(session, contract))
+    .flatMap(([verb, contract]) =>
+      all
+        .filter(({ migrationId }) => migrationId.toLowerCase().includes(wanted))
+        .slice(0, mostShown)
+        .map(({ migrationId }) => ({
+          kind: 'Action',
+          label: `${verb.charAt(0).toUpperCase()}${verb.slice(1)} ${migrationId}`,
+          to: `/migrations/${encodeURIComponent(migrationId)}`,
+          act: () => session.call(contract, { migrationId }),
+        })),
+    )
+}
 
 function useHits(): readonly Hit[] {
   const session = useSession()
@@ -83,12 +111,18 @@ export default function Hits({ onDone }: { readonly onDone: () => void }) {
   const [text, setText] = useState('')
   const [at, setAt] = useState(0)
   const wanted = text.toLowerCase()
-  const hits = all
-    .filter(({ label, kind }) => `${kind} ${label}`.toLowerCase().includes(wanted))
-    .slice(0, mostShown)
+  const acts = useActs(wanted)
+  const hits = [
+    ...all.filter(({ label, kind }) => `${kind} ${label}`.toLowerCase().includes(wanted)),
+    ...acts,
+  ].slice(0, mostShown)
   const go = (hit: Hit | undefined) => {
     if (hit === undefined) return
     onDone()
+    hit.act?.().then(
+      () => reportOutcome(`Done: ${hit.label}`),
+      (error: unknown) => reportOutcome(`Not done: ${hit.label}`, error),
+    )
     void navigate({ href: hit.to } as never)
   }
   const steer = (event: KeyboardEvent) => {
@@ -120,7 +154,7 @@ export default function Hits({ onDone }: { readonly onDone: () => void }) {
       <div id={id} role="listbox" aria-label="Search results" className="hits">
         {hits.map((hit, index) => (
           <div
-            key={`${hit.kind} ${hit.to}`}
+            key={`${hit.kind} ${hit.label} ${hit.to}`}
             id={`${id}-${index}`}
             role="option"
             aria-selected={index === at}

@@ -6,7 +6,7 @@ import { jsonSchema, pick } from '../../subjects/kit/json-schema.ts'
 import { useCommand } from '../data/calls.ts'
 import { AsCommand } from './as-command.tsx'
 import { Failure } from './failure.tsx'
-import { shownText } from './format.ts'
+import { describedText } from './format.ts'
 import { FormButtons } from './form-buttons.tsx'
 import { type Choices, SchemaFields, type Values } from './schema-fields.tsx'
 import { fieldsIn, useProblems } from './use-problems.ts'
@@ -100,7 +100,7 @@ export function ContractForm<C extends Contract>({
       <AsCommand contract={contract} input={input} secrets={secrets} />
       {contract.description !== undefined && (
         <Alert mt="md" color="gray" variant="light" p="xs" role="note">
-          {shownText(contract.description)}
+          {describedText(contract.description)}
         </Alert>
       )}
       <FormButtons verb={verb} {...(onCancel && { onCancel })} isPending={command.isPending} />

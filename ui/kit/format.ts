@@ -89,7 +89,7 @@ export const optionText = (value: string): string =>
   /^[A-Z][A-Z0-9_]{3,}$/.test(value) ? labelOf(value) : value
 
 /** Names of fields, and of choices with several words, as contracts write them. */
-const wireName = /`?\b([a-z]+[A-Z][a-zA-Z0-9]*|[A-Z]+(?:_[A-Z]+)+)\b`?/g
+const wireName = /`?\b([a-z]+[A-Z][a-zA-Z0-9]*|[A-Z]+(?:_[A-Z]+)+)\b`?|`([a-z]+)`/g
 
 /** What a contract says of a field: other fields and choices that it names are named as the form has them. */
 export const describedText = (text: string): string =>
@@ -100,10 +100,12 @@ export const describedText = (text: string): string =>
         ? part
         : part.replaceAll(
             wireName,
-            (_, name: string) => `“${/[a-z]/.test(name) ? labelOf(name) : optionText(name)}”`,
+            (_, compound: string | undefined, word: string) => `“${nameText(compound ?? word)}”`,
           ),
     )
     .join('')
+
+const nameText = (name: string): string => (/[a-z]/.test(name) ? labelOf(name) : optionText(name))
 
 export const localTime = (timestamp: string): string =>
   new Date(timestamp).toLocaleString(undefined, { dateStyle: 'medium', timeStyle: 'medium' })

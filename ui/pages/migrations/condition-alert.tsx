@@ -1,7 +1,7 @@
 import { Alert, Group } from '@mantine/core'
 import { Link } from '@tanstack/react-router'
 import { migrations } from '../../../subjects/migrations/migrations.ts'
-import type { ConditionReason } from '../../../subjects/migrations/model/condition-terms.ts'
+import { brokenReasons, type ConditionReason } from '../../../subjects/migrations/model/condition-terms.ts'
 import type { Condition } from '../../../subjects/migrations/model/conditions.ts'
 import type { Migration } from '../../../subjects/migrations/model/model.ts'
 import { platform } from '../../../subjects/platform/platform.ts'
@@ -31,6 +31,9 @@ const textOf = ({ reason, message }: Condition, { failedPathCount }: Migration):
     ? `${countOf(failedPathCount, 'path')} could not be copied`
     : message.replaceAll(/ with "gantry [^"]*"/g, '')
 
+/** What is as it should be, and only takes its time. */
+const notices: readonly ConditionReason[] = ['WAITS_FOR_TURN', 'WAITS_FOR_WINDOW', 'COMPARING', 'HARD_LINKS']
+
 /** What is in the way of a migration, and what can be done about it. */
 export function ConditionAlert({
   migration,
@@ -43,10 +46,14 @@ export function ConditionAlert({
   const page = pages[reason]
   const store = storeOf(reason, migration)
   return (
-    <Alert color="yellow" title={labelOf(reason)} mt="sm">
+    <Alert
+      color={brokenReasons.includes(reason) ? 'red' : notices.includes(reason) ? 'blue' : 'yellow'}
+      title={labelOf(reason)}
+      mt="sm"
+    >
       <Named>{shownText(textOf(condition, migration))}</Named> (since <Time at={since} />)
       <Group mt="xs" gap="sm">
-        <Remedy migrationId={migration.migrationId} reason={reason} />
+        <Remedy migration={migration} reason={reason} />
         {reason === 'PATHS_FAILED' && (
           <Link
             to="/migrations/$migrationId"
@@ -68,7 +75,13 @@ export function ConditionAlert({
 }
 
 /** The button that does what the message has as a command. */
-function Remedy({ migrationId, reason }: { readonly migrationId: string; readonly reason: ConditionReason }) {
+function Remedy({
+  migration: { migrationId, deletions },
+  reason,
+}: {
+  readonly migration: Migration
+  readonly reason: ConditionReason
+}) {
   if (reason === 'SOURCE_CHANGED')
     return (
       <Action
@@ -88,7 +101,10 @@ function Remedy({ migrationId, reason }: { readonly migrationId: string; readonl
       <Action
         contract={migrations['approve-deletions']}
         input={{ migrationId }}
-        confirm={{ name: migrationId, warning: 'The pending deletions are carried out at the target.' }}
+        confirm={{
+          name: migrationId,
+          warning: `${deletions === undefined ? 'The pending deletions' : `${countOf(deletions.files, 'file')} and ${countOf(deletions.folders, 'folder')}`} are deleted at the target. This cannot be undone.`,
+        }}
       >
         Approve deletions
       </Action>

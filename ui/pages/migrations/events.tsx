@@ -1,5 +1,6 @@
 import { useCallback, useState } from 'react'
 import { eventSubject, subjectToken } from '../../../subjects/kit/names.ts'
+import { migrationEvents } from '../../../subjects/migrations/events.ts'
 import { migrations } from '../../../subjects/migrations/migrations.ts'
 import type { MigrationState } from '../../../subjects/migrations/model/model.ts'
 import { notifications } from '../../../subjects/observability/notifications.ts'
@@ -37,6 +38,11 @@ export function useTold(migrationId: string): readonly Told[] {
   return told
 }
 
+/** What is told, as its contract says it. */
+const eventText = (name: string): string =>
+  Object.values(migrationEvents).find(({ subject }) => subject.split('.').at(-2) === name)?.summary ??
+  wordsOf(name)
+
 /** What happened to a migration: what the platform has noted, and what was told since its page is open. */
 export function Events({
   migrationId,
@@ -55,7 +61,7 @@ export function Events({
           <ul className="plain">
             {told.map(({ at, event, state }, index) => (
               <li key={told.length - index}>
-                <Time at={at} /> <Named>{wordsOf(event)}</Named>{' '}
+                <Time at={at} /> <Named>{eventText(event)}</Named>{' '}
                 {state !== undefined && wordsOf(state) !== wordsOf(event) && <Status of={state} />}
               </li>
             ))}

@@ -2,7 +2,11 @@ import { Group, Select, Text } from '@mantine/core'
 import type { Output } from '../../../subjects/kit/contract.ts'
 import { exportFormats } from '../../../subjects/kit/table.ts'
 import { migrations } from '../../../subjects/migrations/migrations.ts'
-import { type FailureClass, failureClassNames } from '../../../subjects/migrations/model/failure-classes.ts'
+import {
+  type FailureClass,
+  failureClasses,
+  failureClassNames,
+} from '../../../subjects/migrations/model/failure-classes.ts'
 import type { Migration } from '../../../subjects/migrations/model/model.ts'
 import { useAnswer } from '../../data/calls.ts'
 import { Action } from '../../kit/action.tsx'
@@ -58,6 +62,11 @@ export function Failures({ migration: { migrationId, failedPathCount } }: { read
           </Download>
         ))}
       </Group>
+      {shown.length > 0 && shown.every((one) => !failureClasses[one.failureClass].retryable) && (
+        <Text size="sm" mb="sm">
+          Mend the cause first: a retry alone does not help with these failures.
+        </Text>
+      )}
       <Table
         label="Failures"
         rows={shown}

@@ -11,7 +11,7 @@ import { Download } from '../../kit/download.tsx'
 import { Empty } from '../../kit/empty.tsx'
 import { FormDialog } from '../../kit/form-dialog.tsx'
 import { sizeText } from '../../../subjects/kit/binary-size.ts'
-import { countText } from '../../kit/format.ts'
+import { countOf, countText, localTime } from '../../kit/format.ts'
 import { Status } from '../../kit/status.tsx'
 import { type Column, Table } from '../../kit/table.tsx'
 import { timeColumn } from '../../kit/time-column.tsx'
@@ -162,11 +162,18 @@ const cleanupColumns: readonly Column<Cleanup>[] = [
   },
 ]
 
+/** What a cleanup would remove, as far as that is known. */
+const foundText = (dryRun: Cleanup | undefined): string =>
+  dryRun === undefined
+    ? 'A dry run shows what would be removed.'
+    : `The last dry run, of ${localTime(dryRun.createdAt)}, found ${countOf(dryRun.filesRemovable, 'file')} to remove, ${sizeText(dryRun.bytesRemovable)}.`
+
 /** Removing at the source what is at the target. */
 export function Cleanups({ migrationId }: { readonly migrationId: string }) {
   useEvents(cleanups.list.resource)
   const { data } = useAll(cleanups.list, ({ id }) => id, { filter: { migrationId } })
   const given = { migrationId, dryRun: true }
+  const dryRun = data?.find((one) => one.dryRun && one.status === 'COMPLETE')
   return (
     <>
       <Group mb="sm">
@@ -178,8 +185,7 @@ export function Cleanups({ migrationId }: { readonly migrationId: string }) {
           input={{ migrationId }}
           confirm={{
             name: migrationId,
-            warning:
-              'Files that were copied to the target are removed from the source. This cannot be undone.',
+            warning: `Files that were copied to the target are removed from the source. This cannot be undone. ${foundText(dryRun)}`,
           }}
         >
           Clean up the source

@@ -9,11 +9,15 @@ import { timeColumn } from '../../kit/time-column.tsx'
 
 type Notification = Output<typeof contracts.get>
 
+/** The object of an alert is the alert: its rule says more. */
+const objectOf = ({ object, facts: { rule } }: Notification): string =>
+  typeof rule === 'string' ? `alert ${rule}` : object
+
 const columns: readonly Column<Notification>[] = [
   timeColumn('Time', ({ updated }) => updated),
   { label: 'Level', cell: ({ level }) => <Status of={level} />, by: ({ level }) => level, width: 0.7 },
   { label: 'Type', cell: ({ type }) => wordsOf(type), by: ({ type }) => type },
-  { label: 'Object', cell: ({ object }) => <Named>{object}</Named>, by: ({ object }) => object },
+  { label: 'Object', cell: (one) => <Named>{objectOf(one)}</Named>, by: objectOf },
   { label: 'Message', cell: ({ message }) => <Named>{message}</Named>, width: 3 },
 ]
 

@@ -1,6 +1,7 @@
 import { Button, Text } from '@mantine/core'
 import { Link } from '@tanstack/react-router'
 import { filesystems, type Filesystem, kinds } from '../../../subjects/filesystems/filesystems.ts'
+import { placeText } from '../../../subjects/filesystems/kinds.ts'
 import { mayCall, useAll } from '../../data/calls.ts'
 import { useEvents } from '../../data/events.ts'
 import { useSession } from '../../data/session-context.ts'
