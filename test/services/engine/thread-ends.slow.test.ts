@@ -5,9 +5,9 @@ import { Mover } from '../../../services/engine/mover.ts'
 import { createMove } from './move-folder.ts'
 
 /** A little more than a thread has when it does nothing. */
-const threadMemoryMb = 16
+const threadMemoryMb = 24
 /** Entries with names as long as these do not fit in that. */
-const poison = Array.from({ length: 15_000 }, (_, index) => `${index}`.padStart(200, 'x'))
+const poison = Array.from({ length: 45_000 }, (_, index) => `${index}`.padStart(200, 'x'))
 const timeout = 240_000
 
 /** A mover whose threads have little memory, and a folder that is too large for them, between others. */
