@@ -7,6 +7,8 @@ import {
   Constraints,
   Database,
   Partition,
+  Principal,
+  Privileges,
   Table,
   TableIndex,
   TableStatistics,
@@ -17,7 +19,7 @@ import {
  * Number of what an agent and the platform say to each other about catalogs: the operations below, and what they are asked
  * with. To be raised when one side could not read the other of a release before any more.
  */
-export const catalogProtocol = 1
+export const catalogProtocol = 2
 
 /** How long the platform keeps an agent's question what there is to do. It is the agent's heartbeat too. */
 export const catalogWaitMs = 5_000
@@ -120,6 +122,9 @@ export const catalogOperations = {
       indexes: Has,
       settings: Type.Optional(Names),
       feed: Has,
+      privileges: Has,
+      /** Whether it knows who has a role. */
+      roles: Has,
       writer: Type.Optional(
         strict({
           renameTable: Has,
@@ -127,6 +132,9 @@ export const catalogOperations = {
           constraints: Has,
           statistics: Has,
           statisticsOfPartitions: Has,
+          privileges: Has,
+          /** Whether roles have to be made before they can be given anything. */
+          roles: Has,
         }),
       ),
     }),
@@ -150,6 +158,8 @@ export const catalogOperations = {
   partitionStatistics: always(OfPartitions),
   indexes: ifAny(Type.Array(TableIndex, { maxItems: maxOfBatch })),
   setting: ifAny(Raw),
+  privileges: always(Privileges),
+  roleMembers: ifAny(Type.Array(Principal, { maxItems: maxNames })),
   position: ifAny(Raw),
   changes: always(
     strict({
@@ -175,6 +185,10 @@ export const catalogOperations = {
   dropConstraint: Nothing,
   putTableStatistics: Nothing,
   putPartitionStatistics: Nothing,
+  grant: Nothing,
+  revoke: Nothing,
+  createRole: Nothing,
+  addToRole: Nothing,
 }
 
 export type CatalogOperation = keyof typeof catalogOperations

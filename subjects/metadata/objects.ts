@@ -205,7 +205,8 @@ export const TableStatistics = model('MetadataStatistics', {
 })
 export type TableStatistics = Type.Static<typeof TableStatistics>
 
-const Principal = strict({
+/** Who may have privileges. */
+export const Principal = strict({
   name: Raw('Name'),
   type: Type.Enum(['user', 'role', 'group'], { description: 'Type' }),
 })

@@ -8,5 +8,7 @@ export const littleDescription = JSON.stringify({
     statisticsOfPartitions: false,
     indexes: false,
     feed: false,
+    privileges: false,
+    roles: false,
   },
 })

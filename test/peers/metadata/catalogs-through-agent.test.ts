@@ -77,6 +77,15 @@ metastoreTest(
         ['1', '2'].map((one) => day('orders', one)),
         signal,
       )
+      const orders = { database: 'far', name: 'orders' }
+      const read = {
+        principal: { name: 'clerks', type: 'role' },
+        privilege: 'SELECT',
+        grantOption: false,
+      } as const
+      await writer.privileges!.roles!.create('clerks', signal)
+      await writer.privileges!.roles!.add('clerks', { name: 'ada', type: 'user' }, signal)
+      await writer.privileges!.grant(orders, [read], signal)
       await platform.call(metadataRules.create, {
         ruleName: 'far',
         databasePattern: 'far',
@@ -87,6 +96,7 @@ metastoreTest(
         source: 'here',
         target: 'there',
         ruleNames: ['far'],
+        privileges: true,
         autoStart: true,
       })
       const get = (): Promise<MetadataMigration> =>
@@ -96,6 +106,11 @@ metastoreTest(
         return target.partitionNames({ database: 'far', name }, signal)
       }
       await until('the table arrives', async () => (await daysOf('orders'))?.length === 2)
+      await until('its privileges arrive', async () => {
+        const there = await target.privileges!.of(orders, signal)
+        return there.some(({ principal, privilege }) => principal.name === 'clerks' && privilege === 'SELECT')
+      })
+      expect(await target.privileges!.members!('clerks', signal)).toMatchObject([{ name: 'ada' }])
       await until('changes are followed', async () => (await get()).changeDetection === 'events')
 
       child.kill('SIGKILL')

@@ -1,10 +1,15 @@
 import type { FilesystemSpec } from '../../../../subjects/filesystems/kinds.ts'
 import type { CatalogKind, CatalogOptions } from '../../../../subjects/metadata/kinds.ts'
+import type { Privilege, TableStatistics } from '../../../../subjects/metadata/objects.ts'
 import type { StoreBounds } from '../../../drivers/contract/bounds.ts'
 import type { Catalog, CatalogWriter } from './catalog.ts'
 
 /** What a kind can hold by its own rules, and what is its own account: known without a catalog that is open. */
-export type CatalogRules = Pick<CatalogWriter, 'refuses' | 'isOwnParameter'>
+export interface CatalogRules extends Pick<CatalogWriter, 'refuses' | 'isOwnParameter'> {
+  /** As `held` of the writer's statistics and privileges. */
+  readonly heldStatistics?: (statistics: TableStatistics) => TableStatistics
+  readonly heldPrivilege?: (privilege: Privilege) => Privilege
+}
 
 /** A kind of catalog: all that is known of it beside its options, which are in `subjects/metadata/kinds.ts`. */
 export interface KindOfCatalog<K extends CatalogKind = CatalogKind> {

@@ -24,6 +24,14 @@ interface OfColumn {
     { readonly ErrorCode?: string | undefined; readonly ErrorMessage?: string | undefined } | undefined
 }
 
+/** What comes back of statistics that are given. */
+export const heldStatistics = ({ columns }: TableStatistics): TableStatistics => ({
+  columns: columns.flatMap((one) => {
+    const given = glueStatisticsOf(one)
+    return (given && toldStatisticsOf(given)) ?? []
+  }),
+})
+
 /** Statistics of the columns of tables and partitions. What Glue has no word for of them is left out: engines gather it again. */
 export class GlueStatistics implements ColumnStatistics, NonNullable<CatalogWriter['statistics']> {
   readonly #client: GlueClient
@@ -72,14 +80,7 @@ export class GlueStatistics implements ColumnStatistics, NonNullable<CatalogWrit
     return found
   }
 
-  held({ columns }: TableStatistics): TableStatistics {
-    return {
-      columns: columns.flatMap((one) => {
-        const given = glueStatisticsOf(one)
-        return (given && toldStatisticsOf(given)) ?? []
-      }),
-    }
-  }
+  readonly held = heldStatistics
 
   async put(table: TableName, statistics: TableStatistics, signal: AbortSignal): Promise<void> {
     const asked = this.#asked(`put statistics of ${nameOf(table)}`, 'columnErrors', signal)

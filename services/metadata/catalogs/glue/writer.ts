@@ -9,7 +9,7 @@ import type { Asked, CallOptions, GlueClient } from './client.ts'
 import { failed, failureOfCode } from './errors.ts'
 import { databaseInput, folded, functionInput, partitionInput, tableInput } from './inputs.ts'
 import { refusalOf } from './limits.ts'
-import type { GlueStatistics } from './statistics.ts'
+import { type GlueStatistics, heldStatistics } from './statistics.ts'
 
 /** Partitions that Glue takes in one call. */
 const atOnce = { create: 100, update: 100, delete: 25 } as const
@@ -38,6 +38,7 @@ interface ItemError {
 export const glueRules: CatalogRules = {
   refuses: refusalOf,
   isOwnParameter: (name) => ownParameters.has(name),
+  heldStatistics,
 }
 
 /** Writes into a Glue Data Catalog. Its files are nobody's business there: what is dropped leaves them. */

@@ -18,6 +18,9 @@ const requestTypes = { grant: 1, revoke: 2 } as const
 /** Columns that are asked about at the same time: a metastore tells of one by one. */
 const columnsAtOnce = 4
 
+/** Who has granted it at another metastore may be somebody else here, or nobody. */
+export const heldPrivilege = ({ grantor: _grantor, ...held }: Privilege): Privilege => held
+
 /** Privileges of databases, tables and columns, and the roles that have them. The log of notifications tells nothing of them. */
 export class HivePrivileges implements Privileges, NonNullable<CatalogWriter['privileges']> {
   readonly #metastore: Metastore
@@ -29,8 +32,7 @@ export class HivePrivileges implements Privileges, NonNullable<CatalogWriter['pr
     this.#grantor = { name: user, type: 'user' }
   }
 
-  /** Who has granted it at another metastore may be somebody else here, or nobody. */
-  readonly held = ({ grantor: _grantor, ...held }: Privilege): Privilege => held
+  readonly held = heldPrivilege
 
   async of(object: PrivilegesOf, signal: AbortSignal): Promise<readonly Privilege[]> {
     const { database, name } = object

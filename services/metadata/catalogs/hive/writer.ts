@@ -15,7 +15,7 @@ import {
   isOwnParameter,
   tableTypes,
 } from './objects.ts'
-import type { HivePrivileges } from './privileges.ts'
+import { type HivePrivileges, heldPrivilege } from './privileges.ts'
 import type { HiveStatistics } from './statistics.ts'
 import type { Value } from '../../thrift/types.ts'
 import { unlessGone } from '../unless-gone.ts'
@@ -39,6 +39,7 @@ const context = { properties: withoutStatistics }
 /** What every metastore holds, whichever its release. */
 export const hiveRules: CatalogRules = {
   isOwnParameter,
+  heldPrivilege,
   refuses: ({ name, type, view }) => {
     if (name.length > maxNameLength)
       return `Hive allows at most ${maxNameLength} characters in the name of a table`

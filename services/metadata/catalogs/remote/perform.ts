@@ -26,7 +26,17 @@ const unsupported = ({ place }: Catalog): StoreError =>
 const writerOf = (catalog: Catalog): CatalogWriter => had(catalog.writer, catalog)
 
 const performers: Performers = {
-  describe: async ({ place, functions, constraints, statistics, indexes, settings, feed, writer }) => ({
+  describe: async ({
+    place,
+    functions,
+    constraints,
+    statistics,
+    indexes,
+    settings,
+    feed,
+    privileges,
+    writer,
+  }) => ({
     place: shortened(place, maxTextLength),
     functions: functions !== undefined,
     constraints: constraints !== undefined,
@@ -35,6 +45,8 @@ const performers: Performers = {
     indexes: indexes !== undefined,
     ...(settings && { settings: [...settings.names] }),
     feed: feed !== undefined,
+    privileges: privileges !== undefined,
+    roles: privileges?.members !== undefined,
     ...(writer && {
       writer: {
         renameTable: writer.renameTable !== undefined,
@@ -42,6 +54,8 @@ const performers: Performers = {
         constraints: writer.constraints !== undefined,
         statistics: writer.statistics !== undefined,
         statisticsOfPartitions: writer.statistics?.putPartitions !== undefined,
+        privileges: writer.privileges !== undefined,
+        roles: writer.privileges?.roles !== undefined,
       },
     }),
   }),
@@ -74,6 +88,13 @@ const performers: Performers = {
     return found && [...found]
   },
   setting: (catalog, [name], signal) => had(catalog.settings, catalog).value(name, signal),
+  privileges: async (catalog, [object], signal) => [
+    ...(await had(catalog.privileges, catalog).of(object, signal)),
+  ],
+  roleMembers: async (catalog, [role], signal) => {
+    const found = await had(catalog.privileges, catalog).members?.(role, signal)
+    return found && [...found]
+  },
   position: (catalog, _, signal) => had(catalog.feed, catalog).position(signal),
   changes: async (catalog, [after, limit], signal) => {
     const { changes, ...rest } = await had(catalog.feed, catalog).changes(after, limit, signal)
@@ -114,6 +135,14 @@ const performers: Performers = {
     if (its.putPartitions === undefined) throw unsupported(catalog)
     await its.putPartitions(table, new Map<string, never>(statistics), signal)
   },
+  grant: (catalog, [object, privileges], signal) =>
+    had(writerOf(catalog).privileges, catalog).grant(object, privileges, signal),
+  revoke: (catalog, [object, privileges], signal) =>
+    had(writerOf(catalog).privileges, catalog).revoke(object, privileges, signal),
+  createRole: (catalog, [role], signal) =>
+    had(writerOf(catalog).privileges?.roles, catalog).create(role, signal),
+  addToRole: (catalog, [role, member], signal) =>
+    had(writerOf(catalog).privileges?.roles, catalog).add(role, member, signal),
 }
 
 /** Does on an agent's host what the platform asks of a catalog. Throws StoreError as the catalog does. */

@@ -10,6 +10,7 @@ import type {
   ColumnStatistics,
   Functions,
   Indexes,
+  Privileges,
   TableConstraints,
 } from '../contract/catalog.ts'
 import type { CatalogRules } from '../contract/kind.ts'
@@ -56,6 +57,7 @@ function remoteCatalog(agent: string, has: Description, rules: CatalogRules | un
     ...(has.statistics && { statistics: statisticsOf(ask, has.statisticsOfPartitions) }),
     ...(has.indexes && { indexes: indexesOf(ask) }),
     ...(settings && { settings: settingsOf(ask, settings) }),
+    ...(has.privileges && { privileges: privilegesOf(ask, has.roles) }),
     ...(has.feed && { feed: feedOf(ask) }),
     ...(has.writer && rules && { writer: writerOf(ask, has.writer, rules) }),
     // Nothing is open here.
@@ -94,6 +96,11 @@ const indexesOf = (ask: Ask): Indexes => ({ of: (table, signal) => ask('indexes'
 const settingsOf = (ask: Ask, names: readonly string[]): CatalogSettings => ({
   names,
   value: (name, signal) => ask('setting', [name], signal),
+})
+
+const privilegesOf = (ask: Ask, hasRoles: boolean): Privileges => ({
+  of: (object, signal) => ask('privileges', [object], signal),
+  ...(hasRoles && { members: (role, signal) => ask('roleMembers', [role], signal) }),
 })
 
 const feedOf = (ask: Ask): CatalogFeed => ({
@@ -135,10 +142,24 @@ function writerOf(ask: Ask, has: NonNullable<Description['writer']>, rules: Cata
     }),
     ...(has.statistics && {
       statistics: {
+        ...(rules.heldStatistics && { held: rules.heldStatistics }),
         put: (table, statistics, signal) => change('putTableStatistics', [table, statistics], signal),
         ...(has.statisticsOfPartitions && {
           putPartitions: (table, statistics, signal) =>
             change('putPartitionStatistics', [table, [...statistics]], signal),
+        }),
+      },
+    }),
+    ...(has.privileges && {
+      privileges: {
+        ...(rules.heldPrivilege && { held: rules.heldPrivilege }),
+        grant: (object, privileges, signal) => change('grant', [object, privileges], signal),
+        revoke: (object, privileges, signal) => change('revoke', [object, privileges], signal),
+        ...(has.roles && {
+          roles: {
+            create: (role, signal) => change('createRole', [role], signal),
+            add: (role, member, signal) => change('addToRole', [role, member], signal),
+          },
         }),
       },
     }),

@@ -93,7 +93,6 @@ export type MetadataAnswer = MetadataWork[WorkKind]['answer']
 /** Does a piece of a migration. Throws GantryError NOT_ACCEPTED, and StoreError for what concerns a whole catalog. */
 export async function work(question: MetadataQuestion, opening?: CatalogOpening): Promise<MetadataAnswer> {
   const { sides: spec } = question
-  requirePrivilegesInReach(spec)
   using source = await opened(spec.source, opening)
   // Nothing ends the work from within: a thread whose answer nobody awaits is ended as a whole.
   const { signal } = new AbortController()
@@ -113,15 +112,6 @@ export async function work(question: MetadataQuestion, opening?: CatalogOpening)
       return await bring(new Sides(source.catalog, target.catalog, spec), question, signal)
     }
   }
-}
-
-/** Agents are not asked about privileges: none would be brought, and nothing said. */
-function requirePrivilegesInReach({ source: { options }, privileges = 'none' }: WorkSides): void {
-  if (privileges === 'none' || !('agent' in options)) return
-  throw new StoreError(
-    'unsupported',
-    `privileges cannot be migrated from a catalog through an agent (${options.agent}): create the migration without privileges, or the source catalog without agent`,
-  )
 }
 
 type Bringing = Extract<

@@ -67,6 +67,7 @@ testCatalog({
   functions: true,
   constraints: true,
   statistics: true,
+  privileges: true,
   feed: false,
 })
 

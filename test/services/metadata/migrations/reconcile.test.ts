@@ -3,7 +3,6 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { work } from '../../../../services/metadata/migrations/reconcile/questions.ts'
 import { noConstraints } from '../../../../services/metadata/catalogs/filesystem/writer.ts'
-import type { CatalogSpec } from '../../../../subjects/metadata/kinds.ts'
 import type { Table } from '../../../../subjects/metadata/objects.ts'
 import { DocumentLake } from '../../../support/document-lake.ts'
 import { workSides } from '../../../support/document-work.ts'
@@ -142,16 +141,4 @@ test('a verification tells constraints that differ', async () => {
   expect(await work({ ...question, tables, sides: { ...workSides(lake), isDry: true } })).toMatchObject({
     outcomes: [{ result: 'changed', differences: [{ field: 'constraints' }] }],
   })
-})
-
-test('privileges of a source that an agent reaches are refused, whatever the piece', async () => {
-  using lake = await lakeWith({ source: [table(database, 'mine')], target: [] })
-  const { source, ...rest } = workSides(lake)
-  const far = { ...source, options: { ...source.options, agent: 'edge' } } as CatalogSpec
-  const sides = { ...rest, source: far, privileges: 'own' as const }
-  for (const kind of ['databases', 'position'] as const)
-    await expect(work({ kind, sides })).rejects.toMatchObject({
-      failure: 'unsupported',
-      message: expect.stringMatching(/privileges .* through an agent \(edge\).*without privileges/),
-    })
 })
