@@ -45,14 +45,21 @@ const loopback = '127.0.0.1'
 describe('a change', () => {
   const rules = { pub: { allow: ['gantry.services.v1.keys.list'] }, sub: { allow: [] } }
   const role = { name: 'readers', description: '', ...rules, visible_extensions: [] }
+  const roleDetails = `pub=${JSON.stringify(rules.pub)} sub=${JSON.stringify(rules.sub)} visible_extensions=[]`
   const changes = [
-    [roles.put, role, 'readers', 'ok'],
-    [roles.put, { ...role, name: 'viewer' }, 'viewer', 'NOT_ALLOWED_IN_STATE'],
-    [assignments.put, { group: 'analysts', roles: ['readers'] }, 'analysts', 'ok'],
-    [assignments.put, { group: 'analysts', roles: ['nothing'] }, 'analysts', 'NOT_FOUND'],
+    [roles.put, role, 'readers', 'ok', roleDetails],
+    [roles.put, { ...role, name: 'viewer' }, 'viewer', 'NOT_ALLOWED_IN_STATE', roleDetails],
+    [assignments.put, { group: 'analysts', roles: ['readers'] }, 'analysts', 'ok', 'roles=["readers"]'],
+    [
+      assignments.put,
+      { group: 'analysts', roles: ['nothing'] },
+      'analysts',
+      'NOT_FOUND',
+      'roles=["nothing"]',
+    ],
     [assignments.delete, { group: 'analysts' }, 'analysts', 'ok'],
     [roles.delete, { name: 'readers' }, 'readers', 'ok'],
-    [settings.put, { sessionHours: 8 }, undefined, 'ok'],
+    [settings.put, { sessionHours: 8 }, undefined, 'ok', 'sessionHours=8'],
     [settings.put, { sessionHours: 0 }, undefined, 'INVALID_INPUT'],
     [
       filesystems['create-local'],
@@ -64,15 +71,21 @@ describe('a change', () => {
     [filesystems.delete, { fileSystemId: 'here' }, 'here', 'ok'],
     [filesystems.delete, { fileSystemId: 'here' }, 'here', 'NOT_FOUND'],
     [filesystems.clear, { role: 'target' }, 'target', 'ok'],
-    [migrations.create, { path: '/', source: 'here', target: 'there', migrationId: 'm' }, 'm', 'NOT_FOUND'],
+    [
+      migrations.create,
+      { path: '/', source: 'here', target: 'there', migrationId: 'm' },
+      'm',
+      'NOT_FOUND',
+      'source=here target=there path=/',
+    ],
     [migrations.start, { migrationId: 'm' }, 'm', 'NOT_FOUND'],
     [migrations.delete, { migrationId: 'm' }, 'm', 'NOT_FOUND'],
-    [keys.update, { id: 'k0', name: 'x' }, 'k0', 'NOT_FOUND'],
+    [keys.update, { id: 'k0', name: 'x' }, 'k0', 'NOT_FOUND', 'name=x'],
   ] as const
 
   test.each(changes.map((change) => [change[0].subject, change[3], change] as const))(
     '%s is recorded with its result %s',
-    async (what, result, [contract, input, object]) => {
+    async (what, result, [contract, input, object, , details]) => {
       await call(admin.connection, contract, input as never, { requestId: 'r1' }).catch(() => undefined)
       expect(await newest()).toEqual({
         sequence: expect.any(Number),
@@ -82,6 +95,7 @@ describe('a change', () => {
         user: 'local:operator',
         what,
         ...(object === undefined ? {} : { object }),
+        ...(details === undefined ? {} : { details }),
         from: loopback,
         result,
         requestId: 'r1',
