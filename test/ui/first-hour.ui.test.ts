@@ -6,6 +6,7 @@ import { expect } from 'vitest'
 import { connectWithToken } from '../../broker/rpc/connection.ts'
 import { users } from '../../subjects/access/users.ts'
 import { keys } from '../../subjects/access/keys.ts'
+import { settings } from '../../subjects/access/settings.ts'
 import { uiPath } from '../../subjects/kit/names.ts'
 import { migrations } from '../../subjects/migrations/migrations.ts'
 import { chromiumTest, openChromium } from '../support/chromium.ts'
@@ -277,6 +278,9 @@ chromiumTest('search finds pages, objects and actions with the keyboard', async 
   await page.getByRole('option', { name: 'Audit log Page' }).waitFor()
   await page.keyboard.press('Enter')
   await page.getByRole('heading', { level: 1, name: 'Audit log' }).waitFor()
+  await platform.call(settings.put, { sessionHours: 9 })
+  await page.reload()
+  await page.getByRole('cell', { name: 'sessionHours=9' }).waitFor()
   await page.getByRole('button', { name: 'Verify the audit log' }).click()
   await page.getByText(/^Intact: /).waitFor()
 })

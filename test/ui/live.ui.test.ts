@@ -90,6 +90,8 @@ chromiumTest(
     rmSync(join(folder.from, 'folder'), { recursive: true })
     await page.getByText('2 files, 1 folder', { exact: true }).waitFor()
 
+    await page.getByText('0 B/s, 0 files/s').waitFor()
+
     const stop = page.getByRole('button', { name: 'Stop', exact: true })
     const names = () =>
       page.getByRole('heading', { level: 1 }).locator('../..').getByRole('button').allTextContents()
@@ -112,6 +114,12 @@ chromiumTest(
     await events.first().waitFor()
     expect(await events.first().textContent()).not.toMatch(/stopped.*stopped/)
     await page.getByText('gantry notifications list').waitFor()
+    // The search has it go on, by the words that one would type for that.
+    await page.keyboard.press('Control+k')
+    await page.getByRole('combobox').fill(`resume ${migrationId}`)
+    await page.getByRole('option', { name: `Resume ${migrationId} Action` }).waitFor()
+    await page.keyboard.press('Enter')
+    await until('it follows its source again', async () => (await state()) === 'LIVE')
   },
 )
 

@@ -19,7 +19,16 @@ export function decimalText({ unscaled, scale }: Decimal): string | undefined {
   return whole < 0n ? `-${text}` : text
 }
 
-export function decimalOf(text: string): Decimal {
+/** Longest text of a number: 64 bytes are 154 digits. */
+const maxTextLength = 160
+
+/** Whether a text is a number as metastores have them, which is read without much time or memory. */
+export const isNumberText = (text: string): boolean =>
+  text.length <= maxTextLength && /^-?\d+(\.\d+)?$/.test(text)
+
+/** Undefined for what is no number, or one that no metastore has. */
+export function decimalOf(text: string): Decimal | undefined {
+  if (!isNumberText(text)) return undefined
   const scale = text.includes('.') ? text.length - text.indexOf('.') - 1 : 0
   const whole = BigInt(text.replace('.', ''))
   // With a bit for the sign.

@@ -25,14 +25,17 @@ const real: Codec = {
 }
 const decimal: Codec = {
   toGlue: (text) => {
-    const { unscaled, scale } = decimalOf(text)
-    return { UnscaledValue: unscaled, Scale: scale }
+    const its = decimalOf(text)
+    return its && { UnscaledValue: its.unscaled, Scale: its.scale }
   },
   fromGlue: ({ UnscaledValue, Scale }: { UnscaledValue?: Uint8Array; Scale?: number }) =>
     UnscaledValue && decimalText({ unscaled: Buffer.from(UnscaledValue), scale: Scale ?? 0 }),
 }
 const day: Codec = {
-  toGlue: (text) => new Date(Number(text) * dayMs),
+  toGlue: (text) => {
+    const moment = new Date(Number(text) * dayMs)
+    return Number.isNaN(moment.getTime()) ? undefined : moment
+  },
   fromGlue: (value: Date) => String(Math.floor(value.getTime() / dayMs)),
 }
 

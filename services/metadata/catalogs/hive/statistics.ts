@@ -2,7 +2,8 @@ import type { TableStatistics } from '../../../../subjects/metadata/objects.ts'
 import type { Struct, Fields, ThriftType, Value } from '../../thrift/types.ts'
 import { StoreError } from '../../../drivers/contract/store-error.ts'
 import type { CatalogWriter, ColumnStatistics, TableName } from '../contract/catalog.ts'
-import { decimalOf, decimalText } from '../decimals.ts'
+import { shortened } from '../../../../subjects/kit/shortened.ts'
+import { decimalOf, decimalText, isNumberText } from '../decimals.ts'
 import { ColumnStatisticsData, methods } from './idl.ts'
 import { changing, type Metastore } from './metastore.ts'
 import { hiveTable } from './tables.ts'
@@ -148,10 +149,13 @@ function textOf(type: ThriftType, value: unknown): string | undefined {
     : decimalText({ unscaled, scale: scale ?? 0 })
 }
 
+/** Of a value that is none, in a message. */
+const maxToldLength = 100
+
 function valueOf(type: ThriftType, name: string, text: string): unknown {
   if (type === 'binary') return Buffer.from(text, 'base64')
   if (type === 'double') return Number(text)
-  if (!/^-?\d+(\.\d+)?$/.test(text)) throw refused(`${name} is not a number: ${text}`)
+  if (!isNumberText(text)) throw refused(`${name} is not a number: ${shortened(text, maxToldLength)}`)
   if (type === 'i64') return wholeNumber(name, text)
   const fields = typeof type !== 'string' && type.kind === 'struct' ? type.fields : {}
   if ('unscaled' in fields) return decimalOf(text)

@@ -3,8 +3,12 @@ import { decimalOf, decimalText } from '../../../../services/metadata/catalogs/d
 
 test.each(['0', '7', '-7', '123.45', '-0.001', '128', '-128', '0.00', '9'.repeat(38)])(
   'the decimal %s comes back as it was',
-  (text) => expect(decimalText(decimalOf(text))).toBe(text),
+  (text) => expect(decimalText(decimalOf(text)!)).toBe(text),
 )
+
+test.each(['', 'abc', '1.', '.5', '1e5', '0x10', '9'.repeat(161)])('%s is no decimal', (text) => {
+  expect(decimalOf(text)).toBeUndefined()
+})
 
 test('a negative scale is zeros at the end', () => {
   expect(decimalText({ unscaled: Buffer.from([5]), scale: -2 })).toBe('500')
