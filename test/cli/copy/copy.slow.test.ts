@@ -50,8 +50,9 @@ test('the same folders are the same copy, however they are typed', async () => {
   using folder = createFolder('from', 'to')
   writeFileSync(join(folder.from, 'a'), 'one')
   expect(await copy(folder.from, folder.to)).toMatchObject({ code: 0 })
-  const typed = [folder.from, folder.to].map((path) => `${relative(process.cwd(), path)}/`)
-  const again = await copy(typed[0]!, typed[1]!)
+  const cwd = process.cwd()
+  const typed = [folder.from, folder.to].map((path) => `${relative(cwd, path)}/`)
+  const again = await gantry(['copy', ...typed], { env: { GANTRY_HOME: platform.home }, cwd })
   expect(again.code, again.err).toBe(0)
 })
 
