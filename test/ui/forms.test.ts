@@ -3,7 +3,7 @@ import { resources } from '../../subjects/index.ts'
 import type { Contract } from '../../subjects/kit/contract.ts'
 import { fieldsOf, type JsonSchema, usualKeyword } from '../../subjects/kit/json-schema.ts'
 import { migrations } from '../../subjects/migrations/migrations.ts'
-import { describedText, labelOf, optionText, shownText } from '../../ui/kit/format.ts'
+import { describedText, labelOf, optionText, saidText, shownText } from '../../ui/kit/format.ts'
 import { groupsOf, permitted } from '../../ui/kit/permissions.ts'
 import { inputOf, modeNames, modeOf, stepsOf, withMode } from '../../ui/pages/migrations/draft.ts'
 import { targetState } from '../../ui/pages/migrations/target-state.ts'
@@ -149,3 +149,17 @@ test('a target that is complete is told so, however often its files were counted
     says: 'Scan 2: 85 % of what was found so far',
   })
 })
+
+test.each([
+  [
+    'use it, delete it with "gantry migrations delete nightly", or choose another path',
+    'use it, delete it, or choose another path',
+  ],
+  ['there is no filesystem here: see "gantry filesystems list"', 'there is no store here'],
+  ['the name "with space" is taken', 'the name "with space" is taken'],
+])('%s is said without commands', (text, said) => expect(saidText(text)).toBe(said))
+
+test('fields in one word are named as the form has them, where they are marked', () =>
+  expect(describedText('A new rule requires `kind`, and kind cannot change.')).toBe(
+    'A new rule requires “Kind”, and kind cannot change.',
+  ))

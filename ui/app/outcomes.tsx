@@ -1,7 +1,7 @@
 import { Notification, Stack } from '@mantine/core'
 import { closeOutcome, type Outcome, useOutcomes } from '../data/outcomes.ts'
 import { useEffect } from 'react'
-import { shownText } from '../kit/format.ts'
+import { saidText } from '../kit/format.ts'
 
 /** What went well needs no closing. */
 const goodMs = 6_000
@@ -33,7 +33,7 @@ function One({ id, title, error }: Outcome) {
       closeButtonProps={{ 'aria-label': 'Close' }}
       className="name"
     >
-      {error instanceof Error ? shownText(error.message) : null}
+      {error instanceof Error ? saidText(error.message) : null}
     </Notification>
   )
 }

@@ -1,3 +1,5 @@
+import { product } from '../../subjects/kit/names.ts'
+
 export const countText = (count: number): string => count.toLocaleString('en')
 
 /** `1 file`, `2 files`. */
@@ -82,6 +84,11 @@ export const shownText = (text: string): string =>
         : part.replaceAll(/\bfile ?system(s?)\b/g, 'store$1').replaceAll(/\bFile ?system(s?)\b/g, 'Store$1'),
     )
     .join('')
+
+const advice = new RegExp(`(?: with|: see) "${product} [^"]*"`, 'g')
+
+/** What the platform says is wrong, without the commands of its advice: beside it stand the buttons that do the same. */
+export const saidText = (text: string): string => shownText(text.replaceAll(advice, ''))
 
 /** One of a contract's own choices: `NO_DELETION` becomes `No deletion`; what is written in small letters stays. */
 export const optionText = (value: string): string =>

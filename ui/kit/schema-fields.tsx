@@ -18,7 +18,7 @@ import {
   meaningsText,
   usualKeyword,
 } from '../../subjects/kit/json-schema.ts'
-import { describedText, labelOf, optionText, shownText } from './format.ts'
+import { describedText, labelOf, optionText, saidText, shownText } from './format.ts'
 import { fieldsIn } from './use-problems.ts'
 
 export type Values = Readonly<Record<string, unknown>>
@@ -112,7 +112,7 @@ function Field(field: FieldProps) {
     description: isFilter ? undefined : descriptionOf(schema, value ?? field.usual),
     ...(isFirst && { 'data-autofocus': true }),
     required: isRequired,
-    error: problem === undefined ? undefined : shownText(problem),
+    error: problem === undefined ? undefined : saidText(problem),
     mt: 'sm',
   } as const
   const members = membersOf(schema)

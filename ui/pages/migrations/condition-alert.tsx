@@ -6,7 +6,7 @@ import type { Condition } from '../../../subjects/migrations/model/conditions.ts
 import type { Migration } from '../../../subjects/migrations/model/model.ts'
 import { platform } from '../../../subjects/platform/platform.ts'
 import { Action } from '../../kit/action.tsx'
-import { countOf, labelOf, shownText } from '../../kit/format.ts'
+import { countOf, labelOf, saidText } from '../../kit/format.ts'
 import { Named, Time } from '../../kit/named.tsx'
 
 /** Pages where one sees more, or changes what is in the way. */
@@ -27,9 +27,7 @@ function storeOf(reason: ConditionReason, { source, target }: Migration) {
 
 /** A message without the commands that it ends its advice with: beside it stands the button that does the same. */
 const textOf = ({ reason, message }: Condition, { failedPathCount }: Migration): string =>
-  reason === 'PATHS_FAILED'
-    ? `${countOf(failedPathCount, 'path')} could not be copied`
-    : message.replaceAll(/ with "gantry [^"]*"/g, '')
+  reason === 'PATHS_FAILED' ? `${countOf(failedPathCount, 'path')} could not be copied` : saidText(message)
 
 /** What is as it should be, and only takes its time. */
 const notices: readonly ConditionReason[] = ['WAITS_FOR_TURN', 'WAITS_FOR_WINDOW', 'COMPARING', 'HARD_LINKS']
@@ -51,7 +49,7 @@ export function ConditionAlert({
       title={labelOf(reason)}
       mt="sm"
     >
-      <Named>{shownText(textOf(condition, migration))}</Named> (since <Time at={since} />)
+      <Named>{textOf(condition, migration)}</Named> (since <Time at={since} />)
       <Group mt="xs" gap="sm">
         <Remedy migration={migration} reason={reason} />
         {reason === 'PATHS_FAILED' && (
