@@ -39,6 +39,8 @@ const requestsPerSecond = 60
 const grainMs = 1
 /** Restarts of a platform and of a cluster: two minutes where nothing else runs. */
 const patienceMs = 300_000
+/** Of what is waited for last: a cluster that has just restarted answers slowly beside others. */
+const settledMs = 150_000
 
 function fill(root: string): void {
   mkdirSync(root)
@@ -177,7 +179,7 @@ for (const name of storeNames.filter((one): one is Exclude<StoreName, 'local'> =
         found = unlessGone(() => filesIn(join(folder.to, 'live'))) ?? found
         return isSame(found, expected)
       }
-      await until('all is as at the source', look).catch((cause: unknown) => {
+      await until('all is as at the source', look, settledMs).catch((cause: unknown) => {
         throw new Error(JSON.stringify([...found]), { cause })
       })
       expect(await victim.call(migrations.get, { migrationId })).toMatchObject({ state: 'LIVE' })
@@ -252,9 +254,11 @@ for (const name of storeNames.filter((one): one is Exclude<StoreName, 'local'> =
         return isSame(found, expected)
       }
       // Whatever is read is overwritten or removed now and then.
-      await until('all is as at the source', () => look().catch(() => false)).catch((cause: unknown) => {
-        throw new Error(JSON.stringify([...found.keys()]), { cause })
-      })
+      await until('all is as at the source', () => look().catch(() => false), settledMs).catch(
+        (cause: unknown) => {
+          throw new Error(JSON.stringify([...found.keys()]), { cause })
+        },
+      )
       const { failedPaths } = await victim.call(migrations.failures, { migrationId: 'live-to' })
       expect(failedPaths).toEqual([])
       expect(await victim.call(migrations.get, { migrationId: 'live-to' })).toMatchObject({ state: 'LIVE' })
