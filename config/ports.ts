@@ -1,3 +1,4 @@
+import { isBlockedByBrowsers } from './browser-ports.ts'
 import { once } from 'node:events'
 import { createServer } from 'node:net'
 import { ConfigError } from './config-error.ts'
@@ -109,6 +110,13 @@ export function configuredPorts(
       ({ source, base, portKey }) =>
         `${source}: ${portKey} ${base} plus the offset ${offset} of ${offsetSource} is greater than ${maxPort}: choose a smaller offset`,
     )
+  for (const { port, source, portKey } of Object.entries(ports).flatMap(([name, one]) =>
+    forBrowsers(name as PortName) ? [one] : [],
+  ))
+    if (isBlockedByBrowsers(port))
+      problems.push(
+        `${source}: browsers refuse to connect to port ${port}: choose another ${offset === 0 ? portKey : `offset, or change ${portKey}`}`,
+      )
   for (const [index, one] of all.entries()) {
     const other = all.slice(0, index).find((before) => overlap(before, one))
     if (other !== undefined)
@@ -119,6 +127,9 @@ export function configuredPorts(
   if (problems.length > 0) throw new ConfigError(problems)
   return named
 }
+
+/** NATS clients alone are no pages. */
+const forBrowsers = (name: PortName): boolean => name !== 'broker'
 
 const signInPortOf = ({ host, addressKey }: ConfiguredPort, port: number): ConfiguredPort => ({
   host,
@@ -190,6 +201,7 @@ async function freeOffset(ports: readonly ConfiguredPort[]): Promise<number | un
   for (const offset of offsets) {
     const moved = ports.map((one) => (one.base === undefined ? one : { ...one, port: one.base + offset }))
     if (moved.some(({ port }) => port > maxPort)) return undefined
+    if (moved.some(({ port }) => isBlockedByBrowsers(port))) continue
     const found = await Promise.all(moved.map(tryPort))
     if (found.every((one) => typeof one === 'number')) return offset
   }

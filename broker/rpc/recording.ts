@@ -103,8 +103,8 @@ function textOf(field: string | undefined, value: unknown): string | undefined {
 }
 
 /** More nobody reads in a line, and each record is kept for long. */
-const maxDetailsLength = 500
-const maxDetailLength = 200
+const maxDetailsLength = 2_000
+const maxDetailLength = 1_000
 
 /** What a checked input sets, field by field; empty where it sets nothing of it. */
 function detailsOf(fields: readonly string[] | undefined, value: unknown): string | undefined {

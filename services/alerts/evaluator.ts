@@ -133,6 +133,8 @@ export class Evaluator {
       const { track, verdict } = judge(rule, before, observation !== undefined, nowMs)
       // What cannot be stored is judged again.
       if (verdict === 'fire' && observation !== undefined) await this.#fire(rule, observation, track!.beganMs)
+      else if (observation !== undefined && track?.isFiring === true)
+        await this.#restate(rule.name, observation)
       if (verdict === 'resolve') {
         const firing = this.#firing(rule.name, object)
         if (firing !== undefined) await this.#resolve(firing)
@@ -163,6 +165,17 @@ export class Evaluator {
     )
     this.#alerts.set(alert.id, alert)
     log.warn({ alert: alert.id, rule: name, object }, `Alert: ${summary}`)
+  }
+
+  /** An alert says what is so now: nobody is told again that it fires. */
+  async #restate(rule: string, { object, summary, value }: Observation): Promise<void> {
+    const firing = this.#firing(rule, object)
+    // How large a figure is changes all the time.
+    if (firing === undefined || firing.summary === summary || value !== undefined) return
+    const alert = await this.#write(() =>
+      this.#options.state.alerts.update(firing.id, (current) => ({ ...current, summary })),
+    )
+    this.#alerts.set(alert.id, alert)
   }
 
   async #resolve(firing: StoredAlert): Promise<void> {

@@ -1,6 +1,7 @@
 import type { AuditReader } from '../../broker/audit/reader.ts'
 import { type audit, AuditEntry, defaultAuditPage } from '../../subjects/access/audit.ts'
 import type { Handlers, Input } from '../../subjects/kit/contract.ts'
+import { roots } from '../../subjects/kit/names.ts'
 import { matches } from '../../subjects/kit/validate.ts'
 
 type Filter = Omit<Input<(typeof audit)['list']>, 'order' | 'after' | 'limit'>
@@ -22,7 +23,9 @@ export function fitsFilter(filter: Filter): (entry: AuditEntry) => boolean {
       timeMs <= untilMs &&
       (user === undefined || entry.user === user) &&
       (key === undefined || entry.key === key) &&
-      (what === undefined || entry.what.startsWith(what)) &&
+      (what === undefined ||
+        entry.what.startsWith(what) ||
+        entry.what.startsWith(`${roots.services}.${what}`)) &&
       (object === undefined || entry.object === object) &&
       (result === undefined || (result === 'refused' ? entry.result !== 'ok' : entry.result === result))
     )

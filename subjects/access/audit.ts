@@ -1,6 +1,7 @@
 import { type Static, Type } from 'typebox'
 import { resource } from '../kit/contract.ts'
 import { type ErrorCode, errors } from '../kit/errors.ts'
+import { roots } from '../kit/names.ts'
 import { KeyId } from './keys.ts'
 import {
   Count,
@@ -94,7 +95,7 @@ const listInput = {
   key: Type.Optional(KeyId),
   what: Type.Optional(
     What(
-      'Prefix of the operation: a subject or the start of one, sign-in, connect, publish, subscribe, flood or slow-reader',
+      `Prefix of the operation: a subject or the start of one, with or without ${roots.services}; or sign-in, connect, publish, subscribe, flood or slow-reader`,
     ),
   ),
   object: Type.Optional(ObjectId),

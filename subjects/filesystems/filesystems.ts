@@ -206,7 +206,7 @@ function neededOf(kind: FilesystemKind): { readonly needed?: readonly string[] }
 }
 
 function createOf<K extends FilesystemKind>(kind: K) {
-  const { path, summary, example, options } = filesystemKinds[kind]
+  const { path, place, summary, example, options } = filesystemKinds[kind]
   return {
     summary: `Add ${summary}`,
     description:
@@ -216,7 +216,7 @@ function createOf<K extends FilesystemKind>(kind: K) {
     >,
     output: Filesystem,
     errors: ['ALREADY_EXISTS', 'LIMIT_REACHED', ...storeErrors],
-    audit: { object: 'fileSystemId' },
+    audit: { object: 'fileSystemId', details: ['role', ...place, 'scanOnly'] },
     http: [{ method: 'POST', path: `/api/v1/filesystems/${path}`, status: 201 }],
     cli: {
       args: ['fileSystemId'],
@@ -228,7 +228,7 @@ function createOf<K extends FilesystemKind>(kind: K) {
 }
 
 function updateOf<K extends FilesystemKind>(kind: K) {
-  const { path, summary, example, options } = filesystemKinds[kind]
+  const { path, place, summary, example, options } = filesystemKinds[kind]
   const changes = Object.fromEntries(
     Object.entries(options).map(([name, schema]) => [name, Type.Optional(schema)]),
   )
@@ -246,7 +246,7 @@ function updateOf<K extends FilesystemKind>(kind: K) {
     >,
     output: Filesystem,
     errors: ['NOT_ALLOWED_IN_STATE', 'CONFLICT', ...storeErrors],
-    audit: { object: 'fileSystemId' },
+    audit: { object: 'fileSystemId', details: ['role', ...place, 'scanOnly'] },
     http: [{ method: 'PATCH', path: `/api/v1/filesystems/${path}/{fileSystemId}` }],
     cli: {
       args: ['fileSystemId'],
@@ -258,7 +258,7 @@ function updateOf<K extends FilesystemKind>(kind: K) {
 
 /** A source whose options are found on the host. */
 function discoverOf<K extends DiscoverableKind>(kind: K) {
-  const { path, summary, options, discovery } = filesystemKinds[kind]
+  const { path, place, summary, options, discovery } = filesystemKinds[kind]
   const given = Object.fromEntries(
     Object.entries(options).map(([name, schema]) => [name, Type.Optional(schema)]),
   )
@@ -278,7 +278,7 @@ function discoverOf<K extends DiscoverableKind>(kind: K) {
     >,
     output: Filesystem,
     errors: ['ALREADY_EXISTS', 'LIMIT_REACHED', ...storeErrors],
-    audit: { object: 'fileSystemId' },
+    audit: { object: 'fileSystemId', details: [...place, 'scanOnly'] },
     http: [{ method: 'POST', path: `/api/v1/filesystem-discoveries/${path}`, status: 201 }],
     cli: { example: `gantry filesystems discover-${kind} --user mover` },
     deadlineMs: storeDeadlineMs,

@@ -84,14 +84,20 @@ export const Group = identifier(maxIdLength)
 export const Switch = (usual: boolean, description: string) =>
   Type.Boolean({ description, [usualKeyword]: usual })
 
+/** Said of a field of something that is changed: without it, what was before stays. */
+export const asBefore = 'as before'
+
+/** What forms show as that which holds where nothing is chosen. */
+export const usually = (usual: string) => (usual === asBefore ? {} : { [usualKeyword]: usual })
+
 /**
  * One of several choices, with what each means.
  * @param about what it is that is chosen
- * @param usual what holds where nothing is chosen for something new; for forms, as with `Switch`
+ * @param usual what holds where nothing is chosen: one of the choices, or words such as `as before`
  */
 export const OneOf = <const Choices extends Meanings>(
   meanings: Choices,
-  { about, usual }: { readonly about?: string; readonly usual?: keyof Choices & string } = {},
+  { about, usual }: { readonly about?: string; readonly usual?: string } = {},
 ) => {
   const told = usual === undefined ? [] : [`default: ${usual}`]
   const first = about === undefined ? [] : [[about, ...told].join('; ')]
@@ -99,15 +105,9 @@ export const OneOf = <const Choices extends Meanings>(
   return Type.Enum(Object.keys(meanings) as (keyof Choices & string)[], {
     description: [...first, rest].join('. '),
     [meaningsKeyword]: meanings,
-    ...(usual !== undefined && { [usualKeyword]: usual }),
+    ...(usual !== undefined && Object.hasOwn(meanings, usual) && usually(usual)),
   })
 }
-
-/** Said of a field of something that is changed: without it, what was before stays. */
-export const asBefore = 'as before'
-
-/** What forms show as that which holds where nothing is chosen. */
-export const usually = (usual: string) => (usual === asBefore ? {} : { [usualKeyword]: usual })
 
 /** Absolute path inside a filesystem; what is not printable is percent-encoded. */
 export const Path = (description: string) =>

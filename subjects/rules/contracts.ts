@@ -53,7 +53,7 @@ export function ruleContracts(effect: RuleEffect) {
       input: strict({ ...ruleHead, ...fields }),
       output: View,
       errors: ['ALREADY_EXISTS', 'LIMIT_REACHED'],
-      audit: { object: 'id' },
+      audit: { object: 'id', details: Object.keys(fields) },
       http: [{ method: 'POST', path: `/api/v1/${resource}/${type}`, status: 201 }],
       cli: {
         args: ['id'],

@@ -113,3 +113,11 @@ test('who listens on a port is known by name and process', async () => {
   await new Promise((resolve) => server.close(resolve))
   expect(portHolder(port)).toBeUndefined()
 })
+
+test('a port that no browser connects to is refused for all but NATS clients', () => {
+  const offset = { 'port.offset': { value: 2_000, source: '--port-offset', isExact: false } }
+  expect(configProblems(() => configuredPorts(usual(), offset))).toEqual([
+    'platform/application.properties: browsers refuse to connect to port 10080: choose another offset, or change server.port',
+  ])
+  expect(configuredPorts(usual({ broker: { host: loopback, port: 6000 } }), {}).broker.port).toBe(6000)
+})

@@ -49,7 +49,7 @@ test('a migration plans, holds more deletions than it may make, makes them when 
     state: 'STOPPED',
     resumable: true,
     abortReason: 'AUTO_ABORTED',
-    stateText: expect.stringContaining('stopped before deleting 4 files and 0 folders at the target'),
+    stateText: expect.stringContaining('stopped before deleting 4 files at the target'),
     // Of twelve files and the folder.
     deletions: { isHeld: true, files: 4, folders: 0, bytes: 12, percent: (100 * 4) / 13 },
     conditions: [{ reason: 'WAITS_FOR_APPROVAL', message: expect.stringContaining('such as /data/extra') }],

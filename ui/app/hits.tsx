@@ -7,6 +7,7 @@ import type { Contract } from '../../subjects/kit/contract.ts'
 import { metadataCatalogs } from '../../subjects/metadata/catalogs.ts'
 import { metadataMigrations } from '../../subjects/metadata/migrations.ts'
 import { migrations } from '../../subjects/migrations/migrations.ts'
+import type { MigrationState } from '../../subjects/migrations/model/model.ts'
 import { mayAsk, mayCall, useAll } from '../data/calls.ts'
 import { useFeatures } from '../data/features.ts'
 import { useMigrations } from '../data/migrations.ts'
@@ -32,20 +33,29 @@ const actions: readonly (Hit & { readonly needs: Contract })[] = [
 ]
 
 /** What one may have done to a migration, by the word that it is asked for with. */
-const verbs = { start: migrations.start, stop: migrations.stop, resume: migrations.resume }
+const verbs = {
+  start: { contract: migrations.start, states: ['NONSCHEDULED', 'WAITING_FOR_NEXT_RECURRENCE'] },
+  stop: { contract: migrations.stop, states: ['RUNNING', 'LIVE', 'SCHEDULED', 'RECURRENCE_SCHEDULED'] },
+  resume: { contract: migrations.resume, states: ['STOPPED'] },
+} as const satisfies Record<string, { contract: Contract; states: readonly MigrationState[] }>
 
-/** Actions on migrations: there once the beginning of one of the words is typed, such as `stop nightly`. */
+/** What can be done with migrations now, by their names, with or without a word such as `stop` before. */
 function useActs(text: string): readonly Hit[] {
   const session = useSession()
   const { data: all = [] } = useMigrations()
   const [typed = '', ...rest] = text.trimStart().split(' ')
-  const wanted = rest.join(' ').trim()
   if (typed.length < 2) return []
   return Object.entries(verbs)
-    .filter(([verb, contract]) => verb.startsWith(typed) && mayCall(session, contract))
-    .flatMap(([verb, contract]) =>
+    .filter(([, { contract }]) => mayCall(session, contract))
+    .flatMap(([verb, { contract, states }]) =>
       all
-        .filter(({ migrationId }) => migrationId.toLowerCase().includes(wanted))
+        .filter(({ migrationId, state }) => {
+          const name = migrationId.toLowerCase()
+          const isMeant = verb.startsWith(typed)
+            ? name.includes(rest.join(' ').trim())
+            : name.includes(text.trim())
+          return isMeant && states.some((one) => one === state)
+        })
         .slice(0, mostShown)
         .map(({ migrationId }) => ({
           kind: 'Action',

@@ -24,6 +24,8 @@ export interface ContractFormProps<C extends Contract> {
   readonly hidden?: (input: Values) => readonly string[]
   /** What a field that is left out keeps. */
   readonly usual?: Values
+  /** Whether fields that stay as they were at first are not sent. */
+  readonly changedOnly?: boolean
   readonly secrets?: readonly string[]
   readonly choices?: Choices
   readonly changes?: readonly string[]
@@ -42,6 +44,7 @@ export function ContractForm<C extends Contract>({
   fields,
   hidden,
   usual,
+  changedOnly = false,
   secrets = contract.cli?.secrets ?? [],
   choices = {},
   changes,
@@ -64,7 +67,11 @@ export function ContractForm<C extends Contract>({
     fields === undefined ? [...asked.filter(isAsked), ...asked.filter((name) => !isAsked(name))] : asked
   const schema = { ...picked, required }
   const ordered = { ...schema, properties: Object.fromEntries(names.map((name) => [name, all[name]!])) }
-  const fit = Object.fromEntries(Object.entries(values).filter(([name]) => !unfit.includes(name)))
+  const isAsBefore = (name: string, value: unknown) =>
+    changedOnly && JSON.stringify(value) === JSON.stringify((initial as Values)[name])
+  const fit = Object.fromEntries(
+    Object.entries(values).filter(([name, value]) => !unfit.includes(name) && !isAsBefore(name, value)),
+  )
   const input = { ...fit, ...given } as Values
   const { problems, shown, edit } = useProblems(command.error)
   return (
@@ -97,13 +104,13 @@ export function ContractForm<C extends Contract>({
         />
       )}
       {beside?.(input)}
-      <AsCommand contract={contract} input={input} secrets={secrets} />
       {contract.description !== undefined && (
         <Alert mt="md" color="gray" variant="light" p="xs" role="note">
           {describedText(contract.description)}
         </Alert>
       )}
       <FormButtons verb={verb} {...(onCancel && { onCancel })} isPending={command.isPending} />
+      <AsCommand contract={contract} input={input} secrets={secrets} />
     </form>
   )
 }

@@ -1,5 +1,6 @@
 import type { Contract } from '../../subjects/kit/contract.ts'
 import { mayCall } from '../data/calls.ts'
+import { reportOutcome } from '../data/outcomes.ts'
 import { useSession } from '../data/session-context.ts'
 import { ContractForm, type ContractFormProps } from './contract-form.tsx'
 import { DialogButton, type DialogButtonProps } from './dialog-button.tsx'
@@ -26,6 +27,7 @@ export function FormDialog<C extends Contract>({
           onCancel={close}
           onDone={(output, input) => {
             close()
+            if (onDone === undefined) reportOutcome(`Done: ${title}`)
             onDone?.(output, input)
           }}
         />

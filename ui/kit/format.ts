@@ -117,6 +117,9 @@ const nameText = (name: string): string => (/[a-z]/.test(name) ? labelOf(name) :
 export const localTime = (timestamp: string): string =>
   new Date(timestamp).toLocaleString(undefined, { dateStyle: 'medium', timeStyle: 'medium' })
 
+export const localDay = (timestamp: string): string =>
+  new Date(timestamp).toLocaleDateString(undefined, { dateStyle: 'medium' })
+
 export const utcTime = (timestamp: string): string =>
   new Date(timestamp)
     .toISOString()

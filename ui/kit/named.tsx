@@ -1,5 +1,5 @@
 import { Tooltip } from '@mantine/core'
-import { localTime, utcTime } from './format.ts'
+import { localDay, localTime, utcTime } from './format.ts'
 
 /** A name that somebody else has chosen. */
 export const Named = ({ children }: { readonly children: string }) => <bdi className="name">{children}</bdi>
@@ -14,3 +14,10 @@ export function Time({ at }: { readonly at: string | number | undefined }) {
     </Tooltip>
   )
 }
+
+/** The day of a moment in local time; the moment itself when it is pointed at. */
+export const DateOf = ({ at }: { readonly at: string }) => (
+  <Tooltip label={`${localTime(at)} (${utcTime(at)})`}>
+    <time dateTime={at}>{localDay(at)}</time>
+  </Tooltip>
+)

@@ -8,6 +8,8 @@ import { labelOf, wordsOf } from './format.ts'
 export interface Permitted {
   readonly resource: string
   readonly label: string
+  /** Each subject. */
+  readonly all: readonly string[]
   /** Rules that let somebody look at it. */
   readonly reading: readonly string[]
   /** Rules that let somebody do everything. */
@@ -18,14 +20,18 @@ export interface Permitted {
 const isOfSignIn = ({ http }: Contract): boolean => http.some(({ public: by }) => by === 'credentials')
 
 /** All resources that people and programs need permissions for. */
-export const permitted: readonly Permitted[] = Object.values(resources).flatMap((group) => {
-  const contracts: readonly Contract[] = Object.values(group)
+export const permitted: readonly Permitted[] = Array.from(
+  Map.groupBy(
+    Object.values(resources).flatMap((group): readonly Contract[] => Object.values(group)),
+    ({ resource }) => resource,
+  ),
+).flatMap(([resource, contracts]) => {
   if (contracts.some(isOfSignIn)) return []
-  const { resource } = contracts[0]!
   return [
     {
       resource,
       label: labelOf(resource),
+      all: contracts.map(({ subject }) => subject),
       reading: contracts
         // What counts on a connection, as an extension's storage, is written to as well.
         .filter(({ audit, http }) => audit === undefined && http.some(({ method }) => method === 'GET'))

@@ -286,7 +286,7 @@ interface Shared {
   readonly mt: 'sm'
 }
 
-function Line({ schema, value, onChange, isSecret, props }: FieldProps & { readonly props: Shared }) {
+function Line({ schema, value, usual, onChange, isSecret, props }: FieldProps & { readonly props: Shared }) {
   const set = (text: string) => {
     if (text === '') onChange(undefined)
     // A union such as that of seconds and "2h".
@@ -322,6 +322,7 @@ function Line({ schema, value, onChange, isSecret, props }: FieldProps & { reado
     <TextInput
       {...props}
       autoComplete="off"
+      {...(typeof usual === 'string' && { placeholder: usual })}
       value={shown}
       onChange={(event) => set(event.currentTarget.value)}
     />

@@ -165,6 +165,7 @@ export function Table<T>({
                 <Plain.Th
                   key={name}
                   role="columnheader"
+                  data-label={name}
                   {...(by && {
                     'aria-sort': sort?.label !== name ? 'none' : sort.isDown ? 'descending' : 'ascending',
                   })}
@@ -208,6 +209,11 @@ export function Table<T>({
             {after > 0 && <Gap height={after} />}
           </Plain.Tbody>
         </Plain>
+        {shown.length === 0 && rows.length > 0 && (
+          <Text size="sm" p="xs">
+            No row matches the filter.
+          </Text>
+        )}
       </div>
     </>
   )

@@ -63,7 +63,10 @@ function goneText({ state }: Told, vanished: Vanished): string {
 function stoppedText({ resumable, deletions, abortCause }: Told): string | undefined {
   if (deletions?.isHeld === true) {
     const { files, folders, removedWithinHour } = deletions
-    const held = `${plural(files, 'file')} and ${plural(folders, 'folder')}`
+    const held = [
+      ...(files > 0 ? [plural(files, 'file')] : []),
+      ...(folders > 0 ? [plural(folders, 'folder')] : []),
+    ].join(' and ')
     return removedWithinHour === undefined
       ? `stopped before deleting ${held} at the target: see plan, then approve-deletions`
       : `stopped before deleting ${held} more at the target, after ${removedWithinHour} within an hour: see plan, then approve-deletions`

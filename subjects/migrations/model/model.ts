@@ -5,7 +5,7 @@ import { RecurringMigrationTracker, recurringSchedule, recurringTimeZone } from 
 import { movedBy } from '../agents.ts'
 import { maxPathMappings, PathMapping } from './path-mapping-model.ts'
 import { ExclusionView, InclusionView, maxRules } from './rules.ts'
-import { actionPolicyNames } from './terms.ts'
+import { actionPolicies, actionPolicyNames } from './terms.ts'
 import { changeFigures, comparisonPeriodSeconds } from './changes.ts'
 import {
   AdditionalProperties,
@@ -13,11 +13,12 @@ import {
   list,
   model,
   Name,
+  OneOf,
   Path,
   strict,
   Timestamp,
-  Uuid,
   usually,
+  Uuid,
 } from '../../kit/schemas.ts'
 import { cleanupView } from './source-cleanup.ts'
 import { Deletions, deletionView } from './target-match.ts'
@@ -33,10 +34,7 @@ export const internalId = Uuid(
 /** @param usual what holds when none is given */
 export const actionPolicy = (usual: string) =>
   Type.Optional(
-    Type.Enum(actionPolicyNames, {
-      description: `What to do with a file that already exists at the target; default ${usual}`,
-      ...usually(usual),
-    }),
+    OneOf(actionPolicies, { about: 'What to do with a file that already exists at the target', usual }),
   )
 
 export const additionalProperties = AdditionalProperties(

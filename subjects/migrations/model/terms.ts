@@ -1,13 +1,15 @@
 /** Words of migrations, as plain data: the engine's threads use them without the schemas. */
 
 /** What happens to a file that is at the target already. */
-export const actionPolicyNames = [
-  'Overwrite',
-  'SkipIfSizeMatch',
-  'SkipIfSizeAndTimeMatch',
-  'SkipIfDigestMatch',
-] as const
-export type ActionPolicy = (typeof actionPolicyNames)[number]
+export const actionPolicies = {
+  Overwrite: 'it is copied again',
+  SkipIfSizeMatch: 'it stays if its size is the same',
+  SkipIfSizeAndTimeMatch: 'it stays if its size and modification time are the same',
+  SkipIfDigestMatch:
+    'it stays if its content is the same, which both sides are read for where no digest is known',
+} as const
+export type ActionPolicy = keyof typeof actionPolicies
+export const actionPolicyNames = Object.keys(actionPolicies) as ActionPolicy[]
 
 /** What of the metadata is kept unless the migration says otherwise. Times always are. */
 export const defaultMetadata = { modes: true, owners: true, attributes: false } as const

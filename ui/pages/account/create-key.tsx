@@ -43,7 +43,7 @@ const purposes = {
   },
   migrate: {
     label: 'Operate migrations',
-    says: 'Creates, starts, stops and verifies migrations; reads stores and rules; follows events.',
+    says: 'Creates, starts, stops and verifies migrations; reads stores and rules; follows events. It can neither delete migrations, nor approve deletions, nor clean up sources.',
   },
   extension: {
     label: 'Run one extension',
@@ -62,18 +62,23 @@ interface Rules {
   readonly sub: readonly string[]
 }
 
-const operated = new Set<string>([migrations, verifications, cleanups].map(({ list }) => list.resource))
+const operated = new Set<string>([migrations, verifications].map(({ list }) => list.resource))
 const read = new Set<string>(
-  [filesystems, exclusions, inclusions, pathMappings].map(({ list }) => list.resource),
+  [cleanups, filesystems, exclusions, inclusions, pathMappings].map(({ list }) => list.resource),
 )
-const ofResources = (names: ReadonlySet<string>, part: 'reading' | 'everything') =>
+/** What cannot be undone is for people. */
+const forPeople = /\.(delete|approve|accept)[a-z-]*$/
+const ofResources = (names: ReadonlySet<string>, part: 'reading' | 'everything' | 'all') =>
   permitted.filter(({ resource }) => names.has(resource)).flatMap((one) => one[part])
 
 /** What a key for the purpose needs. */
 const rulesOf: Readonly<Record<Exclude<Purpose, 'custom'>, (prefix: string) => Rules>> = {
   read: () => ({ pub: permitted.flatMap(({ reading }) => reading), sub: [allEvents] }),
   migrate: () => ({
-    pub: [...ofResources(operated, 'everything'), ...ofResources(read, 'reading')],
+    pub: [
+      ...ofResources(operated, 'all').filter((subject) => !forPeople.test(subject)),
+      ...ofResources(read, 'reading'),
+    ],
     sub: [allEvents],
   }),
   extension: (prefix) => ({
@@ -286,13 +291,17 @@ export function CreateKey({ isOpen, onClose }: { readonly isOpen: boolean; reado
           A key cannot have more permissions than you. Your roles: {person.roles.join(', ') || 'none'}.
         </Text>
         {create.error && <Failure title="The key was not created" error={create.error} />}
-        <AsCommand contract={keys.create} input={input} />
         <FormButtons
           verb="Create"
           onCancel={close}
           isPending={create.isPending}
-          isReady={values.name !== '' && (values.purpose !== 'extension' || values.prefix !== '')}
+          isReady={
+            values.name !== '' &&
+            (values.purpose !== 'extension' || values.prefix !== '') &&
+            pub.length + sub.length > 0
+          }
         />
+        <AsCommand contract={keys.create} input={input} />
       </form>
     </Modal>
   )

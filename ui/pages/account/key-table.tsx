@@ -3,11 +3,11 @@ import { useState } from 'react'
 import { defaultOverlapMinutes, type Key, keys } from '../../../subjects/access/keys.ts'
 import { Action } from '../../kit/action.tsx'
 import { FormDialog } from '../../kit/form-dialog.tsx'
-import { Named, Time } from '../../kit/named.tsx'
+import { Named } from '../../kit/named.tsx'
 import { Permissions } from '../../kit/permission-list.tsx'
 import { Status } from '../../kit/status.tsx'
 import { type Column, Table } from '../../kit/table.tsx'
-import { timeColumn, timeWidth } from '../../kit/time-column.tsx'
+import { dateColumn, timeColumn } from '../../kit/time-column.tsx'
 import { TokenOnce } from '../../kit/token-once.tsx'
 
 /** Keys and sessions, with what can be done with each. */
@@ -55,13 +55,8 @@ export function KeyTable({
       by: ({ kind }) => kind,
       width: 0.9,
     },
-    timeColumn('Created', ({ created }) => created),
-    {
-      label: 'Expires',
-      cell: ({ expires }) => (expires === undefined ? 'never' : <Time at={expires} />),
-      by: ({ expires = '' }) => expires,
-      width: timeWidth,
-    },
+    dateColumn('Created', ({ created }) => created),
+    dateColumn('Expires', ({ expires }) => expires, 'never'),
     timeColumn('Last used', ({ lastUsed }) => lastUsed),
     {
       label: 'Actions',
@@ -109,7 +104,7 @@ export function KeyTable({
             </Action>
           </Group>
         ),
-      width: 2.2,
+      width: 1.7,
     },
   ]
   return (

@@ -7,6 +7,7 @@ import { roots } from '../../../subjects/kit/names.ts'
 import { keyOf, mayCall } from '../../data/calls.ts'
 import { reportOutcome } from '../../data/outcomes.ts'
 import { useSession } from '../../data/session-context.ts'
+import { Empty } from '../../kit/empty.tsx'
 import { Filters } from '../../kit/filters.tsx'
 import { countOf } from '../../kit/format.ts'
 import { Named } from '../../kit/named.tsx'
@@ -22,7 +23,7 @@ const columns: readonly Column<AuditRecord & { readonly sequence: number }>[] = 
   {
     label: 'User',
     cell: ({ user, kind }) => (user === undefined ? kind : <Named>{user}</Named>),
-    width: 1.2,
+    width: 1,
   },
   { label: 'Operation', cell: ({ what }) => <Named>{short(what)}</Named>, width: 1.5 },
   {
@@ -30,10 +31,10 @@ const columns: readonly Column<AuditRecord & { readonly sequence: number }>[] = 
     cell: ({ object = '', path, reason }) => (
       <Named>{[object, path, reason].filter(Boolean).join(' ')}</Named>
     ),
-    width: 2,
+    width: 1.3,
   },
-  { label: 'Details', cell: ({ details = '' }) => <Named>{details}</Named>, width: 2 },
-  { label: 'Address', cell: ({ from = '' }) => <Named>{from}</Named> },
+  { label: 'Details', cell: ({ details = '' }) => <Named>{details}</Named>, width: 1.9 },
+  { label: 'Address', cell: ({ from = '' }) => <Named>{from}</Named>, width: 0.9 },
   {
     label: 'Result',
     cell: ({ result, count }) => (
@@ -84,7 +85,11 @@ export default function AuditPage() {
         values={filter}
         onChange={setFilter}
       />
-      <Table label="Audit log" rows={records} columns={columns} idOf={({ sequence }) => `${sequence}`} />
+      {data !== undefined && records.length === 0 && !hasNextPage ? (
+        <Empty>No record matches the filters.</Empty>
+      ) : (
+        <Table label="Audit log" rows={records} columns={columns} idOf={({ sequence }) => `${sequence}`} />
+      )}
       {hasNextPage && (
         <Button variant="default" mt="sm" loading={isFetching} onClick={() => void fetchNextPage()}>
           Load older records

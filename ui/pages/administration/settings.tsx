@@ -22,6 +22,7 @@ export default function SettingsPage() {
             contract={settings.put}
             verb="Save"
             initial={data}
+            changedOnly
             onDone={() => reportOutcome('Settings saved')}
           />
         ) : (

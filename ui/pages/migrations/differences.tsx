@@ -1,10 +1,12 @@
-import { Group, Loader, Pagination, Text } from '@mantine/core'
+import { Group, Loader, Pagination, Select, Text } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { sizeText } from '../../../subjects/kit/binary-size.ts'
+import { migrations } from '../../../subjects/migrations/migrations.ts'
 import { type Verification, verifications } from '../../../subjects/migrations/verifications.ts'
 import { keyOf, mayCall } from '../../data/calls.ts'
 import { useSession } from '../../data/session-context.ts'
+import { Action } from '../../kit/action.tsx'
 import { DialogButton } from '../../kit/dialog-button.tsx'
 import { Download } from '../../kit/download.tsx'
 import { Failure } from '../../kit/failure.tsx'
@@ -36,13 +38,36 @@ const columns: readonly Column<Difference>[] = [
 ]
 
 /** A button that shows what a verification found, beside the whole as a file. */
-export function Differences({ verification }: { readonly verification: Verification }) {
+export function Differences({
+  verification,
+  path,
+}: {
+  readonly verification: Verification
+  /** Of the migration. */
+  readonly path: string
+}) {
   const session = useSession()
-  const { id, totalDiscrepancies } = verification
+  const { id, migrationId, totalDiscrepancies } = verification
   if (totalDiscrepancies === 0 || !mayCall(session, verifications.report)) return null
   return (
     <DialogButton button="Show differences" title="Differences" isSmall size="xl">
-      {() => <Shown verificationId={id} total={totalDiscrepancies} />}
+      {(close) => (
+        <>
+          <Text size="sm" mb="sm">
+            A rescan that compares content copies again what differs at the target, and nothing else. What is
+            only at the target stays.
+          </Text>
+          <Action
+            contract={migrations['add-pending-region']}
+            input={{ migrationId, path, actionPolicy: 'SkipIfDigestMatch' }}
+            done="The rescan was requested. Verify again when it is done."
+            onDone={close}
+          >
+            Copy again what differs
+          </Action>
+          <Shown verificationId={id} total={totalDiscrepancies} />
+        </>
+      )}
     </DialogButton>
   )
 }
@@ -50,6 +75,7 @@ export function Differences({ verification }: { readonly verification: Verificat
 function Shown({ verificationId, total }: { readonly verificationId: string; readonly total: number }) {
   const session = useSession()
   const [page, setPage] = useState(1)
+  const [scanResult, setResult] = useState<string | null>(null)
   const input = { verificationId, reportId: 'DISCREPANCIES_JSON' } as const
   const { data, error } = useQuery({
     queryKey: keyOf(verifications.report, input),
@@ -63,13 +89,32 @@ function Shown({ verificationId, total }: { readonly verificationId: string; rea
   })
   if (error) return <Failure title="The differences cannot be shown" error={error} />
   if (data === undefined) return <Loader size="sm" aria-label="Loading" />
+  const classes = Map.groupBy(data, (one) => one.scanResult)
+  const wanted = scanResult === null ? data : (classes.get(scanResult) ?? [])
   const first = (page - 1) * perPage
-  const shown = data.slice(first, first + perPage)
+  const shown = wanted.slice(first, first + perPage)
   return (
     <>
+      {classes.size > 1 && (
+        <Select
+          label="Class"
+          placeholder="any"
+          clearable
+          mb="xs"
+          data={Array.from(classes, ([value, its]) => ({
+            value,
+            label: `${wordsOf(value)} (${countText(its.length)})`,
+          }))}
+          value={scanResult}
+          onChange={(value) => {
+            setResult(value)
+            setPage(1)
+          }}
+        />
+      )}
       <Group justify="space-between" mb="xs">
         <Text size="sm" role="status">
-          {`${countText(first + 1)} to ${countText(first + shown.length)} of ${countOf(total, 'difference')}.`}
+          {`${countText(first + 1)} to ${countText(first + shown.length)} of ${countOf(scanResult === null ? total : wanted.length, 'difference')}.`}
           {data.length < total && ` The first ${countText(data.length)} can be shown; download the others.`}
         </Text>
         <Download
@@ -86,11 +131,11 @@ function Shown({ verificationId, total }: { readonly verificationId: string; rea
         columns={columns}
         idOf={({ scanResult, sourcePath }) => `${scanResult} ${sourcePath}`}
       />
-      {data.length > perPage && (
+      {wanted.length > perPage && (
         <Pagination
           mt="sm"
           size="sm"
-          total={Math.ceil(data.length / perPage)}
+          total={Math.ceil(wanted.length / perPage)}
           value={page}
           onChange={setPage}
           getControlProps={(control) => ({ 'aria-label': `${wordsOf(control)} page` })}

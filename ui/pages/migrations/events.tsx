@@ -1,6 +1,6 @@
 import { useCallback, useState } from 'react'
 import { eventSubject, subjectToken } from '../../../subjects/kit/names.ts'
-import { migrationEvents } from '../../../subjects/migrations/events.ts'
+import type { migrationEvents } from '../../../subjects/migrations/events.ts'
 import { migrations } from '../../../subjects/migrations/migrations.ts'
 import type { MigrationState } from '../../../subjects/migrations/model/model.ts'
 import { notifications } from '../../../subjects/observability/notifications.ts'
@@ -38,10 +38,22 @@ export function useTold(migrationId: string): readonly Told[] {
   return told
 }
 
-/** What is told, as its contract says it. */
-const eventText = (name: string): string =>
-  Object.values(migrationEvents).find(({ subject }) => subject.split('.').at(-2) === name)?.summary ??
-  wordsOf(name)
+/** What is told, in a few words. */
+const eventText = (name: string): string => {
+  const text = texts[name as keyof typeof migrationEvents]
+  return text ?? wordsOf(name)
+}
+
+const texts: Partial<Record<keyof typeof migrationEvents, string>> = {
+  updated: 'settings changed',
+  scheduled: 'waits for its turn',
+  live: 'first scan complete; follows changes',
+  waiting: 'scan complete; waits for the next one',
+  'region-added': 'rescan requested',
+  'work-lost': 'pending work was lost, and is repeated',
+  'conditions-changed': 'conditions changed',
+  'failures-changed': 'list of failures changed',
+}
 
 /** What happened to a migration: what the platform has noted, and what was told since its page is open. */
 export function Events({

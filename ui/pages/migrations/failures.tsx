@@ -53,7 +53,7 @@ export function Failures({ migration: { migrationId, failedPathCount } }: { read
   return (
     <>
       <Group mb="sm">
-        <Action contract={migrations['retry-failures']} input={retried}>
+        <Action contract={migrations['retry-failures']} input={retried} done="The retry was requested.">
           {failureClass === '' ? 'Retry all' : `Retry ${wordsOf(failureClass)}`}
         </Action>
         {(Object.keys(exportFormats) as (keyof typeof exportFormats)[]).map((format) => (

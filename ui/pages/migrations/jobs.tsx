@@ -1,9 +1,11 @@
 import { Group } from '@mantine/core'
+import { useMemo } from 'react'
 import { cleanups } from '../../../subjects/migrations/cleanups.ts'
 import type { Output } from '../../../subjects/kit/contract.ts'
+import type { Migration } from '../../../subjects/migrations/model/model.ts'
 import { hasEnded } from '../../../subjects/migrations/model/jobs.ts'
 import { type Verification, verifications } from '../../../subjects/migrations/verifications.ts'
-import { useAll } from '../../data/calls.ts'
+import { useAll, useAnswer } from '../../data/calls.ts'
 import { useEvents } from '../../data/events.ts'
 import { Action } from '../../kit/action.tsx'
 import { Differences } from './differences.tsx'
@@ -16,7 +18,7 @@ import { Status } from '../../kit/status.tsx'
 import { type Column, Table } from '../../kit/table.tsx'
 import { timeColumn } from '../../kit/time-column.tsx'
 
-const verificationColumns: readonly Column<Verification>[] = [
+const verificationColumns = (path: string): readonly Column<Verification>[] => [
   timeColumn('Created', ({ createdAt }) => createdAt),
   {
     label: 'Status',
@@ -56,13 +58,13 @@ const verificationColumns: readonly Column<Verification>[] = [
       const { id, status } = verification
       return hasEnded({ status }) ? (
         <Group gap={4}>
-          <Differences verification={verification} />
+          <Differences verification={verification} path={path} />
           <Download
             contract={verifications.report}
             input={{ verificationId: id, reportId: 'SUMMARY' }}
             isSmall
           >
-            Summary
+            Download summary
           </Download>
           <Action
             contract={verifications.delete}
@@ -84,7 +86,8 @@ const verificationColumns: readonly Column<Verification>[] = [
 ]
 
 /** Whether the target has what the source has. */
-export function Verifications({ migrationId }: { readonly migrationId: string }) {
+export function Verifications({ migration: { migrationId, path } }: { readonly migration: Migration }) {
+  const columns = useMemo(() => verificationColumns(path), [path])
   useEvents(verifications.list.resource)
   const { data } = useAll(verifications.list, ({ id }) => id, { filter: { migrationId } })
   return (
@@ -104,7 +107,7 @@ export function Verifications({ migrationId }: { readonly migrationId: string })
         </Empty>
       )}
       {data !== undefined && data.length > 0 && (
-        <Table label="Verifications" rows={data} columns={verificationColumns} idOf={({ id }) => id} />
+        <Table label="Verifications" rows={data} columns={columns} idOf={({ id }) => id} />
       )}
     </>
   )
@@ -141,8 +144,11 @@ const cleanupColumns: readonly Column<Cleanup>[] = [
     cell: ({ id, status }) =>
       hasEnded({ status }) ? (
         <Group gap={4}>
-          <Download contract={cleanups.report} input={{ cleanupId: id, reportId: 'SUMMARY' }} isSmall>
-            Summary
+          <Download contract={cleanups.report} input={{ cleanupId: id, reportId: 'KEPT_CSV' }} isSmall>
+            Download what is kept
+          </Download>
+          <Download contract={cleanups.report} input={{ cleanupId: id, reportId: 'REMOVED_CSV' }} isSmall>
+            Download what is removed
           </Download>
           <Action
             contract={cleanups.delete}
@@ -168,12 +174,18 @@ const foundText = (dryRun: Cleanup | undefined): string =>
     ? 'A dry run shows what would be removed.'
     : `The last dry run, of ${localTime(dryRun.createdAt)}, found ${countOf(dryRun.filesRemovable, 'file')} to remove, ${sizeText(dryRun.bytesRemovable)}.`
 
+const verifiedText = (last: Verification | undefined): string =>
+  last === undefined
+    ? 'The migration was not verified yet.'
+    : `The last verification (${last.level}) found ${countOf(last.totalDiscrepancies, 'difference')}; files that differ are kept.`
+
 /** Removing at the source what is at the target. */
 export function Cleanups({ migrationId }: { readonly migrationId: string }) {
   useEvents(cleanups.list.resource)
   const { data } = useAll(cleanups.list, ({ id }) => id, { filter: { migrationId } })
   const given = { migrationId, dryRun: true }
   const dryRun = data?.find((one) => one.dryRun && one.status === 'COMPLETE')
+  const { data: verified } = useAnswer(verifications.list, { migrationId, limit: 1 })
   return (
     <>
       <Group mb="sm">
@@ -185,7 +197,7 @@ export function Cleanups({ migrationId }: { readonly migrationId: string }) {
           input={{ migrationId }}
           confirm={{
             name: migrationId,
-            warning: `Files that were copied to the target are removed from the source. This cannot be undone. ${foundText(dryRun)}`,
+            warning: `Files that were copied to the target are removed from the source. This cannot be undone. ${foundText(dryRun)} ${verifiedText(verified?.[0])}`,
           }}
         >
           Clean up the source

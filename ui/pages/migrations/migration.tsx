@@ -91,7 +91,7 @@ export default function MigrationPage() {
             Plan: <Plan migrationId={migrationId} />,
             Rules: <MigrationRules migration={data} />,
             Transfer: <Transfer migration={data} />,
-            Verifications: <Verifications migrationId={migrationId} />,
+            Verifications: <Verifications migration={data} />,
             Cleanups: <Cleanups migrationId={migrationId} />,
             Events: <Events migrationId={migrationId} told={told} />,
           }}
@@ -110,21 +110,24 @@ function Actions({ migration }: { readonly migration: Migration }) {
   const isWaiting = state === 'WAITING_FOR_NEXT_RECURRENCE'
   const isBusy = isGoing && !isWaiting
   const goes = isStopping ? 'The migration is stopping.' : isBusy ? 'Stop the migration first.' : undefined
-  const started = isStopping
-    ? goes
-    : isBusy
-      ? 'The migration is started already.'
-      : state === 'COMPLETED'
-        ? 'The migration is completed. Rescan a folder, or reset it to start over.'
-        : undefined
+  const started = isStopping ? goes : isBusy ? 'The migration is started already.' : undefined
   // One that was never started could be resumed too, as far as the platform is concerned.
   const goesOn = resumable && state !== 'NONSCHEDULED' && !isWaiting
   const input = { migrationId }
   return (
     <>
-      <Action contract={goesOn ? migrations.resume : migrations.start} input={input} unless={started}>
-        {goesOn ? 'Resume' : isWaiting ? 'Scan now' : 'Start'}
-      </Action>
+      {state === 'COMPLETED' ? (
+        <Action
+          contract={migrations['add-pending-region']}
+          input={{ migrationId, path: migration.path, actionPolicy: 'SkipIfSizeAndTimeMatch' }}
+        >
+          Run again
+        </Action>
+      ) : (
+        <Action contract={goesOn ? migrations.resume : migrations.start} input={input} unless={started}>
+          {goesOn ? 'Resume' : isWaiting ? 'Scan now' : 'Start'}
+        </Action>
+      )}
       <Action
         contract={migrations.stop}
         input={input}

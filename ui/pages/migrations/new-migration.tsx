@@ -156,7 +156,7 @@ function Steps({ initial, stores }: { readonly initial: Draft; readonly stores: 
           <>
             {from !== '' && (
               <Text mt="md">
-                Its settings are those of <Named>{from}</Named>. Give it another name, folder or target.
+                Its settings are those of <Named>{from}</Named>. Give it another folder or target, and a name.
               </Text>
             )}
             <ModeChoice mode={mode} onChange={(chosen) => change(withMode(draft, chosen))} />

@@ -165,6 +165,22 @@ const filesText = (files: number, bytes: number) => `${countOf(files, 'file')}, 
 const modeOf = ({ scanOnlyMigration, recurringMigration }: Migration): string =>
   recurringMigration ? 'recurring' : scanOnlyMigration ? 'one-time' : 'live'
 
+/** Points of a curve that one has watched: more are too close to be told apart. */
+const mostSeen = 600
+
+/** A figure as it has grown since the page is open, and is now; from the beginning where it has become smaller. */
+function useSeen(figure: number): readonly (readonly [timeMs: number, figure: number])[] {
+  const [seen, setSeen] = useState<readonly (readonly [number, number])[]>([[Date.now(), figure]])
+  useEffect(() => {
+    setSeen((before) =>
+      (before.at(-1)?.[1] ?? 0) > figure
+        ? [[Date.now(), figure]]
+        : [...before, [Date.now(), figure] as const].slice(-mostSeen),
+    )
+  }, [figure])
+  return [...seen, [Date.now(), figure]]
+}
+
 /** Bytes over time: what the platform has kept, and now. */
 function History({
   migration: { migrationId, migrationStartTime, recurringMigration },
@@ -174,6 +190,7 @@ function History({
   readonly bytesNow: number
 }) {
   const { data } = useAnswer(stats.history, { migrationId }, { everyMs: 6 * pollMs })
+  const seen = useSeen(bytesNow)
   if (data === undefined) return <ChartSpace />
   // Once it was reset, what was copied before belongs to another curve. What came before the first sample was not there at first.
   const startMs = migrationStartTime === undefined || recurringMigration ? 0 : Date.parse(migrationStartTime)
@@ -182,10 +199,13 @@ function History({
     .map(({ timeStamp, migrationStats }) => [timeStamp, migrationStats.successfulBytesMigrated] as const)
     .filter(([timeMs]) => timeMs >= startMs)
     .toSorted(([one], [other]) => one - other)
+  const lastMs = kept.at(-1)?.[0] ?? startMs
   return (
     <Chart
       label="Bytes copied over time"
-      series={[{ label: 'Copied', points: [...begun, ...kept, [Date.now(), bytesNow]] }]}
+      series={[
+        { label: 'Copied', points: [...begun, ...kept, ...seen.filter(([timeMs]) => timeMs > lastMs)] },
+      ]}
       format={sizeText}
       isStepped
     />

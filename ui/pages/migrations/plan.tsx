@@ -1,4 +1,4 @@
-import { Alert, Button, Loader, Text } from '@mantine/core'
+import { Alert, Button, Loader, Select, Text } from '@mantine/core'
 import { useEffect, useState } from 'react'
 import type { Output } from '../../../subjects/kit/contract.ts'
 import { migrations } from '../../../subjects/migrations/migrations.ts'
@@ -6,7 +6,7 @@ import { useSession } from '../../data/session-context.ts'
 import { Failure } from '../../kit/failure.tsx'
 import { Fact, Facts } from '../../kit/facts.tsx'
 import { sizeText } from '../../../subjects/kit/binary-size.ts'
-import { countOf, countText } from '../../kit/format.ts'
+import { countOf, countText, wordsOf } from '../../kit/format.ts'
 import { Named } from '../../kit/named.tsx'
 import { Status } from '../../kit/status.tsx'
 import { type Column, Table } from '../../kit/table.tsx'
@@ -20,6 +20,8 @@ const columns: readonly Column<Sample>[] = [
   { label: 'Reason', cell: ({ reason = '' }) => <Named>{reason}</Named>, width: 2 },
 ]
 
+const searchedIn = ({ path, reason = '' }: Sample) => [path, reason]
+
 const filesOf = (count: number, bytes: number) => `${countOf(count, 'file')}, ${sizeText(bytes)}`
 
 /** What a migration would do as things are. */
@@ -28,6 +30,7 @@ export function Plan({ migrationId }: { readonly migrationId: string }) {
   const [plan, setPlan] = useState<PlanView>()
   const [error, setError] = useState<unknown>()
   const [round, setRound] = useState(0)
+  const [action, setAction] = useState<string | null>(null)
   useEffect(() => {
     const leaving = new AbortController()
     const ask = async (planId?: string): Promise<void> => {
@@ -86,9 +89,23 @@ export function Plan({ migrationId }: { readonly migrationId: string }) {
       {plan.samples.length > 0 && (
         <Table
           label="Sample paths of the plan"
-          rows={plan.samples}
+          rows={action === null ? plan.samples : plan.samples.filter((one) => one.action === action)}
           columns={columns}
-          idOf={({ action, path }) => `${action} ${path}`}
+          idOf={({ action: its, path }) => `${its} ${path}`}
+          searchedIn={searchedIn}
+          filters={
+            <Select
+              label="Action"
+              placeholder="any"
+              clearable
+              data={[...new Set(plan.samples.map((one) => one.action))].map((value) => ({
+                value,
+                label: wordsOf(value),
+              }))}
+              value={action}
+              onChange={setAction}
+            />
+          }
         />
       )}
       <Button variant="default" size="xs" mt="sm" onClick={() => setRound(round + 1)}>

@@ -14,8 +14,9 @@ const objectOf = ({ object, facts: { rule } }: Notification): string =>
   typeof rule === 'string' ? `alert ${rule}` : object
 
 const columns: readonly Column<Notification>[] = [
-  timeColumn('Time', ({ updated }) => updated),
+  timeColumn('Time', ({ created }) => created),
   { label: 'Level', cell: ({ level }) => <Status of={level} />, by: ({ level }) => level, width: 0.7 },
+  { label: 'Resolved', cell: ({ resolved }) => (resolved ? 'yes' : ''), width: 0.7 },
   { label: 'Type', cell: ({ type }) => wordsOf(type), by: ({ type }) => type },
   { label: 'Object', cell: (one) => <Named>{objectOf(one)}</Named>, by: objectOf },
   { label: 'Message', cell: ({ message }) => <Named>{message}</Named>, width: 3 },

@@ -6,6 +6,7 @@ import {
   bandwidth,
   type BandwidthPolicy,
   type BandwidthSchedule,
+  bandwidthUnits,
 } from '../../../subjects/migrations/bandwidth.ts'
 import { mayCall, useCommand } from '../../data/calls.ts'
 import { useSession } from '../../data/session-context.ts'
@@ -31,10 +32,22 @@ export function SetLimit({
   const session = useSession()
   if (!mayCall(session, bandwidth.set)) return null
   return (
-    <DialogButton {...shown} title="Set a bandwidth limit" size="xl">
+    <DialogButton
+      {...shown}
+      title={policy === undefined ? 'Set a bandwidth limit' : 'Change the bandwidth limit'}
+      size="xl"
+    >
       {(close) => <Form place={place} policy={policy} onDone={close} />}
     </DialogButton>
   )
+}
+
+/** An amount as it was typed, most often: in the largest unit that it is a whole number of. */
+function inUnits(bytes: number): { readonly limit: number; readonly unit: string } {
+  const { GiB = 1, MiB = 1, KiB = 1 } = bandwidthUnits
+  for (const [unit, size] of Object.entries({ GiB, MiB, KiB }))
+    if (bytes > 0 && bytes % size === 0) return { limit: bytes / size, unit }
+  return { limit: bytes, unit: 'B' }
 }
 
 const zone = () => Intl.DateTimeFormat().resolvedOptions().timeZone
@@ -51,7 +64,7 @@ function Form({
 }) {
   const set = useCommand(bandwidth.set, { isShown: true })
   const [values, setValues] = useState<Values>({
-    ...(policy && { limit: policy.limitBytesPerSecond, unit: 'B', requests: policy.limitRequestsPerSecond }),
+    ...(policy && { ...inUnits(policy.limitBytesPerSecond), requests: policy.limitRequestsPerSecond }),
     ...(place.scope === undefined && { scope: 'global', unit: 'MiB' }),
   })
   const [timeZone, setTimeZone] = useState(policy?.schedule?.timeZone ?? zone())
@@ -60,6 +73,7 @@ function Form({
   const schedule: BandwidthSchedule | undefined = isScheduled ? scheduleOf(painted, timeZone) : undefined
   const input = { ...values, ...place, ...(schedule && { schedule }) } as Input<(typeof bandwidth)['set']>
   const { problems, shown, edit } = useProblems(set.error)
+  const saysSomething = isScheduled || [values['limit'], values['requests']].some((one) => one !== undefined)
   const names = Object.keys(fieldsOf(bandwidth.set.input)).filter(
     (name) => name !== 'schedule' && !Object.hasOwn(place, name),
   )
@@ -107,8 +121,8 @@ function Form({
         </Fieldset>
       )}
       {shown !== null && <Failure title="The limit was not set" error={shown} />}
+      <FormButtons verb="Set" onCancel={onDone} isPending={set.isPending} isReady={saysSomething} />
       <AsCommand contract={bandwidth.set} input={input} />
-      <FormButtons verb="Set" onCancel={onDone} isPending={set.isPending} />
     </form>
   )
 }

@@ -1,3 +1,4 @@
+import { Alert } from '@mantine/core'
 import { useNavigate, useParams } from '@tanstack/react-router'
 import { Link } from '@tanstack/react-router'
 import { useState } from 'react'
@@ -5,6 +6,7 @@ import { filesystems, kinds, type Filesystem } from '../../../subjects/filesyste
 import { filesystemKinds } from '../../../subjects/filesystems/kinds.ts'
 import type { Output } from '../../../subjects/kit/contract.ts'
 import { isGantryError } from '../../../subjects/kit/errors.ts'
+import type { Migration } from '../../../subjects/migrations/model/model.ts'
 import { migrations } from '../../../subjects/migrations/migrations.ts'
 import { pollMs, useAll, useAnswer } from '../../data/calls.ts'
 import { Action } from '../../kit/action.tsx'
@@ -51,7 +53,7 @@ export default function StorePage() {
             >
               Check
             </Action>
-            <Change store={store} filesystem={data} />
+            <Change store={store} filesystem={data} usedBy={uses} />
             <Action
               contract={filesystems.delete}
               input={store}
@@ -101,7 +103,15 @@ export default function StorePage() {
 }
 
 /** Changes what the kind of the filesystem has; what is left empty stays. */
-function Change({ store, filesystem }: { readonly store: Store; readonly filesystem: Filesystem }) {
+function Change({
+  store,
+  filesystem,
+  usedBy,
+}: {
+  readonly store: Store
+  readonly filesystem: Filesystem
+  readonly usedBy: readonly Migration[]
+}) {
   // Of the ways to one kind, that whose options it has.
   const kind = kinds
     .filter((one) => filesystemKinds[one].fsType === filesystem.fsType)
@@ -117,15 +127,26 @@ function Change({ store, filesystem }: { readonly store: Store; readonly filesys
       hidden={foreignFields}
       usual={{
         ...Object.fromEntries(
-          Object.entries(filesystem.properties).map(([name, value]) => [name, value === 'true']),
+          Object.entries(filesystem.properties).map(([name, value]) => [name, switched(value)]),
         ),
         scanOnly: filesystem.isScanOnly,
         listenAndApplySourceChanges: filesystem.listenAndApplySourceChanges,
       }}
       secrets={filesystemKinds[kind].secrets}
+      beside={() =>
+        usedBy.length > 0 && (
+          <Alert color="yellow" mt="md" title="This store is in use">
+            <Named>{`The change applies at once to: ${usedBy.map(({ migrationId }) => migrationId).join(', ')}.`}</Named>
+          </Alert>
+        )
+      }
     />
   )
 }
+
+/** Replies have texts, also of what is on or off. */
+const switched = (value: string): string | boolean =>
+  value === 'true' || value === 'false' ? value === 'true' : value
 
 /** Options have names of fields; those of Hadoop's configuration stay as people know them. */
 const propertyLabel = (name: string) => (name.includes('.') ? name : labelOf(name))
