@@ -2,7 +2,7 @@ import { expect } from 'vitest'
 import { assignments } from '../../subjects/access/assignments.ts'
 import { roles } from '../../subjects/access/roles.ts'
 import { settings } from '../../subjects/access/settings.ts'
-import { bandwidth } from '../../subjects/migrations/bandwidth.ts'
+import { bandwidth, unlimited } from '../../subjects/migrations/bandwidth.ts'
 import { chromiumTest, openChromium } from '../support/chromium.ts'
 import { bareExtension } from '../support/example-extension.ts'
 import { until } from '../support/until.ts'
@@ -123,7 +123,9 @@ chromiumTest(
       await page.getByRole('button', { name: hour }).press('Space')
     await page.getByRole('dialog').getByRole('button', { name: 'Set', exact: true }).click()
     const policy = await until('the limit is set', async () =>
-      (await platform.call(bandwidth.list, {})).find(({ scope }) => scope === 'global'),
+      (await platform.call(bandwidth.list, {})).find(
+        ({ scope, limitBytesPerSecond }) => scope === 'global' && limitBytesPerSecond !== unlimited,
+      ),
     )
     expect(policy.limitBytesPerSecond).toBe(100 * 1024 ** 2)
     expect(policy.schedule!.windows).toEqual([

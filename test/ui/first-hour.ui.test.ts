@@ -146,7 +146,7 @@ chromiumTest('somebody adds two folders, plans, migrates, verifies, makes a key 
   await page.getByRole('dialog').getByRole('button', { name: 'Create', exact: true }).click()
   const token = await page.getByTestId('token').textContent()
   const connection = await connectWithToken(platform.tcpUrl, token!.trim())
-  await page.click('text=Done')
+  await page.getByRole('button', { name: 'Done', exact: true }).click()
   await page.getByRole('button', { name: 'Revoke reader' }).click()
   await page.getByRole('textbox', { name: 'Type reader to confirm' }).fill('reader')
   await page.getByRole('dialog').getByRole('button', { name: 'Revoke' }).click()
