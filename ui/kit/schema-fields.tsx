@@ -229,17 +229,17 @@ const membersOf = ({ enum: members }: JsonSchema): ReadonlyMap<string, unknown> 
   members && new Map(members.map((member) => [String(member), member]))
 
 /** What a field is for; of a choice also what the one that holds means, as the others say it in the list. */
-function descriptionOf(
-  { description, [meaningsKeyword]: meanings }: JsonSchema,
-  value: unknown,
-): string | undefined {
-  if (description === undefined || meanings === undefined)
-    return description === undefined ? undefined : describedText(description)
+function descriptionOf(schema: JsonSchema, value: unknown): string | undefined {
+  const { description, [meaningsKeyword]: meanings } = schema
+  if (description === undefined) return undefined
+  // One types a moment as the browser has it.
+  if (schema[epochKeyword] === true)
+    return describedText(description.replace(/^Time in milliseconds since 1970; /, ''))
+  if (meanings === undefined) return describedText(description)
   const about = description.replace(meaningsText(meanings), '').replace(/^; |\. $/, '')
-  const chosen = textOf(value)
-  const meaning = chosen === null ? undefined : meanings[chosen]
+  const meaning = meanings[textOf(value) ?? '']
   return describedText(
-    [about, ...(meaning === undefined ? [] : [`${optionText(chosen!)}: ${meaning}`])].join('. '),
+    [...(about === '' ? [] : [about]), ...(meaning === undefined ? [] : [`Chosen: ${meaning}`])].join('. '),
   )
 }
 

@@ -1,5 +1,5 @@
 import { useNavigate, useSearch } from '@tanstack/react-router'
-import { useEffect, useRef, useState } from 'react'
+import { useEffect, useMemo, useRef, useState } from 'react'
 
 /** A part of what a page shows that its address says too, so that it can be shared; '' where it does not. */
 export function useParam(name: string): readonly [value: string, set: (value: string) => void] {
@@ -37,4 +37,24 @@ export function useTyped(name: string): readonly [text: string, set: (text: stri
     }, pauseMs)
   }
   return [text, set]
+}
+
+/** The filters of a page, by field. */
+export function useFilters<T extends object>(): readonly [
+  filters: Partial<T>,
+  set: (filters: Partial<T>) => void,
+] {
+  const [text, setText] = useTyped('filters')
+  const filters = useMemo(() => filtersIn<T>(text), [text])
+  return [filters, (next) => setText(Object.keys(next).length === 0 ? '' : JSON.stringify(next))]
+}
+
+/** What a link says; nothing where that is no object. What is wrong in it the platform says. */
+function filtersIn<T extends object>(text: string): Partial<T> {
+  try {
+    const found: unknown = JSON.parse(text)
+    return typeof found === 'object' && found !== null && !Array.isArray(found) ? found : {}
+  } catch {
+    return {}
+  }
 }

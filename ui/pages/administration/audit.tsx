@@ -14,6 +14,7 @@ import { Named } from '../../kit/named.tsx'
 import { Page } from '../../kit/page.tsx'
 import { Status } from '../../kit/status.tsx'
 import { type Column, Table } from '../../kit/table.tsx'
+import { useFilters } from '../../kit/use-param.ts'
 import { timeColumn } from '../../kit/time-column.tsx'
 
 const short = (what: string) => what.replace(`${roots.services}.`, '')
@@ -49,7 +50,7 @@ const columns: readonly Column<AuditRecord & { readonly sequence: number }>[] = 
 export default function AuditPage() {
   const session = useSession()
   const { verdict, isPending, verify } = useVerdict()
-  const [filter, setFilter] = useState<Partial<Input<(typeof audit)['list']>>>({})
+  const [filter, setFilter] = useFilters<Input<(typeof audit)['list']>>()
   const { data, error, hasNextPage, fetchNextPage, isFetching } = useInfiniteQuery({
     queryKey: keyOf(audit.list, { pages: filter }),
     queryFn: ({ pageParam }) =>
