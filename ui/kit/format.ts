@@ -31,6 +31,7 @@ const labels = new Map(
     fsMountPoint: 'Mount point',
     s3type: 'Kind of S3 service',
     nSecs: 'Seconds',
+    what: 'Operation',
     originalPaths: 'Paths',
     ignoreAfterTimestamp: 'Ignore files changed after',
     verificationDepth: 'Depth',
