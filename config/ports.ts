@@ -110,10 +110,9 @@ export function configuredPorts(
       ({ source, base, portKey }) =>
         `${source}: ${portKey} ${base} plus the offset ${offset} of ${offsetSource} is greater than ${maxPort}: choose a smaller offset`,
     )
-  for (const { port, source, portKey } of Object.entries(ports).flatMap(([name, one]) =>
-    forBrowsers(name as PortName) ? [one] : [],
-  ))
-    if (isBlockedByBrowsers(port))
+  // NATS clients are no browsers.
+  for (const { port, source, portKey } of all)
+    if (port !== ports.broker.port && isBlockedByBrowsers(port))
       problems.push(
         `${source}: browsers refuse to connect to port ${port}: choose another ${offset === 0 ? portKey : `offset, or change ${portKey}`}`,
       )
@@ -127,9 +126,6 @@ export function configuredPorts(
   if (problems.length > 0) throw new ConfigError(problems)
   return named
 }
-
-/** NATS clients alone are no pages. */
-const forBrowsers = (name: PortName): boolean => name !== 'broker'
 
 const signInPortOf = ({ host, addressKey }: ConfiguredPort, port: number): ConfiguredPort => ({
   host,

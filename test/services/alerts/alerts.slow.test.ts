@@ -6,6 +6,7 @@ import type { Alert, AlertKindName } from '../../../subjects/observability/alert
 import { alerts } from '../../../subjects/observability/alerts.ts'
 import { keys } from '../../../subjects/access/keys.ts'
 import { files } from '../../../subjects/kit/names.ts'
+import { migrations } from '../../../subjects/migrations/migrations.ts'
 import { gantry } from '../../cli/support.ts'
 import { createClient, createKey } from '../../support/keys.ts'
 import { addLocal, createFolder, migrate } from '../../support/migrations.ts'
@@ -139,6 +140,15 @@ describe('alerts', () => {
     await migrate(platform, { source: 'from', target: 'to' })
     const alert = await untilFiring('failed', 'everything')
     expect(alert.summary).toBe('the migration everything has 1 path that was not copied')
+    // It says what is so now, and is the same alert.
+    writeFileSync(join(folder.from, 'other'), 'x')
+    mkdirSync(join(folder.to, 'other/full'), { recursive: true })
+    await platform.call(migrations['add-pending-region'], { migrationId: 'everything', path: '/' })
+    const later = await until('it says that two are missing', async () => {
+      const its = await firing('failed', 'everything')
+      return its?.summary.includes('2 paths') === true && its
+    })
+    expect(later).toMatchObject({ id: alert.id, fired: alert.fired })
   })
 })
 
