@@ -76,6 +76,8 @@ chromiumTest('somebody adds two folders, plans, migrates, verifies, makes a key 
   await page.getByRole('button', { name: 'Create and plan' }).click()
   await page.getByText('1 file, 7 B').first().waitFor()
   expect((await platform.call(migrations.get, { migrationId: 'first' })).state).toBe('NONSCHEDULED')
+  await page.reload()
+  await page.getByText('1 file, 7 B').first().waitFor()
   await page.getByRole('button', { name: 'Start', exact: true }).click()
   await page.waitForURL(`**${uiPath}/migrations/first`)
   await page.getByText('Complete', { exact: true }).waitFor()

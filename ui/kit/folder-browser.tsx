@@ -19,7 +19,8 @@ type Entry = Output<(typeof filesystems)['list-paths']>[number]
 /** Entries of a folder that are shown: of more, a page of the next ones. */
 const pageLength = 200
 
-const nameOf = (path: string) => path.replace(/\/$/, '').split('/').at(-1) ?? path
+/** A name as people have it: paths are written with %25 for a percent sign, as other bytes are encoded in them. */
+const nameOf = (path: string) => (path.replace(/\/$/, '').split('/').at(-1) ?? path).replaceAll('%25', '%')
 
 /** What is in a filesystem, folder by folder. */
 export function FolderBrowser({
@@ -58,7 +59,8 @@ export function FolderBrowser({
       cell: ({ isDirectory, length }) => (isDirectory ? '' : sizeText(length)),
       by: ({ length }) => length,
     },
-    timeColumn('Modified', ({ modificationTime }) => modificationTime),
+    // Some stores tell none.
+    timeColumn('Modified', ({ modificationTime }) => modificationTime || undefined),
   ]
   return (
     <>

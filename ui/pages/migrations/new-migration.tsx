@@ -1,7 +1,7 @@
 import { Button, Group, SegmentedControl, Stepper, Text } from '@mantine/core'
 import { useDisclosure } from '@mantine/hooks'
 import { Link, useNavigate } from '@tanstack/react-router'
-import { useId, useState } from 'react'
+import { useEffect, useId, useState } from 'react'
 import { type Filesystem, filesystems } from '../../../subjects/filesystems/filesystems.ts'
 import type { Input } from '../../../subjects/kit/contract.ts'
 import { fieldsOf, pick } from '../../../subjects/kit/json-schema.ts'
@@ -41,24 +41,40 @@ const allMigrations = { to: '/migrations', label: 'Migrations' } as const
 export default function NewMigrationPage() {
   const session = useSession()
   const [from] = useParam('from')
-  const { data, error } = useAnswer(migrations.get, { migrationId: from }, { isWanted: from !== '' })
+  // Whoever comes back to the plan finds it: what it is of is there already.
+  const [planned] = useParam('plan')
+  const [shown] = useState(planned || from)
+  // It is asked for once: the page of the migration is to ask anew, once it hears what becomes of it.
+  const [isKnown, setKnown] = useState(shown === '')
+  const { data, error } = useAnswer(migrations.get, { migrationId: shown }, { isWanted: !isKnown })
+  useEffect(() => {
+    if (data !== undefined) setKnown(true)
+  }, [data])
   if (!mayCall(session, migrations.create))
     return (
       <Page title={pageTitle} of={allMigrations} contract={migrations.create}>
         {null}
       </Page>
     )
-  if (from !== '' && data === undefined)
+  if (shown !== '' && data === undefined)
     return (
       <Page title={pageTitle} of={allMigrations} error={error}>
         {null}
       </Page>
     )
-  return <WithStores cloned={data === undefined ? undefined : draftOf(data)} />
+  return <WithStores known={data} isPlanned={shown === planned && planned !== ''} />
 }
 
 /** Once it is known what there is to choose from. */
-function WithStores({ cloned }: { readonly cloned: Draft | undefined }) {
+function WithStores({
+  known,
+  isPlanned,
+}: {
+  /** Whose settings are to be those of the new one. */
+  readonly known: Migration | undefined
+  /** Whether it is the new one. */
+  readonly isPlanned: boolean
+}) {
   const session = useSession()
   const { data: stores, error } = useAll(filesystems.list, ({ fileSystemId }) => fileSystemId)
   if (stores === undefined || stores.length === 0)
@@ -76,7 +92,15 @@ function WithStores({ cloned }: { readonly cloned: Draft | undefined }) {
         )}
       </Page>
     )
-  return <Steps initial={cloned ?? draftWith(stores)} stores={stores} />
+  const planned = isPlanned ? known : undefined
+  const initial = known === undefined ? draftWith(stores) : draftOf(known)
+  return (
+    <Steps
+      initial={planned === undefined ? initial : { ...initial, migrationId: planned.migrationId }}
+      planned={planned}
+      stores={stores}
+    />
+  )
 }
 
 /** Where there is only one to choose, it is chosen. */
@@ -89,13 +113,26 @@ function draftWith(stores: readonly Filesystem[]): Draft {
   return { path: '/', ...(source !== undefined && { source }), ...(target !== undefined && { target }) }
 }
 
-function Steps({ initial, stores }: { readonly initial: Draft; readonly stores: readonly Filesystem[] }) {
+function Steps({
+  initial,
+  planned,
+  stores,
+}: {
+  readonly initial: Draft
+  /** The migration that was created already. */
+  readonly planned: Migration | undefined
+  readonly stores: readonly Filesystem[]
+}) {
   const session = useSession()
   const navigate = useNavigate()
   const [from] = useParam('from')
-  const [at, setAt] = useState(0)
+  const [, setPlan] = useParam('plan')
   const [draft, setDraft] = useState(initial)
-  const [created, setCreated] = useState<Migration>()
+  const [created, setCreatedOne] = useState(planned)
+  const setCreated = (migration: Migration | undefined) => {
+    setCreatedOne(migration)
+    setPlan(migration?.migrationId ?? '')
+  }
   const create = useCommand(migrations.create, { isShown: true })
   const start = useCommand(migrations.start, { isShown: true })
   const remove = useCommand(migrations.delete)
@@ -106,6 +143,7 @@ function Steps({ initial, stores }: { readonly initial: Draft; readonly stores: 
   )
   const steps = stepsOf(mode, draft)
   const lastToFill = steps.length - 1
+  const [at, setAt] = useState(planned === undefined ? 0 : lastToFill + 1)
   const input = inputOf(draft, steps) as Input<typeof migrations.create>
   const { problems, shown, edit } = useProblems(create.error)
   const name = useName(draft.migrationId)
