@@ -107,10 +107,10 @@ metastoreTest(
       }
       await until('the table arrives', async () => (await daysOf('orders'))?.length === 2)
       await until('its privileges arrive', async () => {
-        const there = await target.privileges!.of(orders, signal)
+        const there = await target.privileges.of(orders, signal)
         return there.some(({ principal, privilege }) => principal.name === 'clerks' && privilege === 'SELECT')
       })
-      expect(await target.privileges!.members!('clerks', signal)).toMatchObject([{ name: 'ada' }])
+      expect(await target.privileges.members('clerks', signal)).toMatchObject([{ name: 'ada' }])
       await until('changes are followed', async () => (await get()).changeDetection === 'events')
 
       child.kill('SIGKILL')
