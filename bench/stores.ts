@@ -89,20 +89,32 @@ async function gcs(): Promise<Store> {
   }
 }
 
-/** One filesystem of the whole cluster for all rounds: each has a folder of its own in it. */
+/** One filesystem of the whole cluster for all rounds, so that nothing of one may be left for the next. */
 async function hdfs(): Promise<Store> {
   const cluster = await startHdfsCluster(await hdfsClasses())
-  const options = cluster.options()
+  // Blocks as long as those of the tools.
+  const options = { ...cluster.options(), additionalProperties: {} }
   const uri = (await cluster.ask('address')).trim()
   return {
     make: () => undefined,
-    remove: () => undefined,
+    remove: () => removeAll(`http://${cluster.nameNodes[0]}/webhdfs/v1`, `user.name=${options.user}`),
     addFilesystem: (connection, id, role) =>
       call(connection, filesystems['create-hdfs'], { fileSystemId: `${id}-${role}`, role, ...options }),
     remote: (id) => `${uri}/${id}`,
     tools: await hadoopTools(),
     bare: (id) => ['hdfs', cluster.nameNodes[0]!, options.user!, '', id],
     [Symbol.asyncDispose]: () => cluster[Symbol.asyncDispose](),
+  }
+}
+
+async function removeAll(webHdfs: string, user: string): Promise<void> {
+  const answer = await fetch(`${webHdfs}/?op=LISTSTATUS&${user}`)
+  const { FileStatuses } = (await answer.json()) as {
+    readonly FileStatuses: { readonly FileStatus: readonly { readonly pathSuffix: string }[] }
+  }
+  for (const { pathSuffix } of FileStatuses.FileStatus) {
+    const path = encodeURIComponent(pathSuffix)
+    await fetch(`${webHdfs}/${path}?op=DELETE&recursive=true&${user}`, { method: 'DELETE' })
   }
 }
 

@@ -5,6 +5,7 @@ import { emission } from '../../broker/state/events.ts'
 import type { Log } from '../../broker/common/log.ts'
 import { every, type Task } from '../../broker/tasks/tasks.ts'
 import { alertEvents, maxResolved } from '../../subjects/observability/alerts.ts'
+import { kindOf } from '../../subjects/observability/alert-model.ts'
 import { builtInRules } from './built-in-rules.ts'
 import { judge, type Observation, type Track } from './judge.ts'
 import { Look, observe } from './observe.ts'
@@ -227,4 +228,11 @@ export class Evaluator {
   }
 }
 
-const factOf = ({ id, rule, kind, severity, state }: StoredAlert) => ({ id, rule, kind, severity, state })
+const factOf = ({ id, rule, kind, severity, state, object }: StoredAlert) => ({
+  id,
+  rule,
+  kind,
+  severity,
+  state,
+  ...(kindOf(kind).migrationOf === undefined ? {} : { migration: object }),
+})

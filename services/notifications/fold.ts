@@ -179,13 +179,13 @@ export class NotificationFold {
   }
 
   #fired(fact: StoredFact, payload: Payload<typeof alertEvents.fired>): void {
-    const { id, rule, kind, severity } = payload
+    const { id, rule, kind, severity, migration } = payload
     this.#add(fact, {
       type: 'alert',
       level: severity === 'critical' ? 'error' : 'warning',
       object: id,
-      message: `Alert rule ${rule} (${kind}) has fired`,
-      facts: { id, rule, kind, severity },
+      message: `Alert rule ${rule} (${kind}) has fired${migration === undefined ? '' : ` for ${migration}`}`,
+      facts: { id, rule, kind, severity, ...(migration === undefined ? {} : { migration }) },
       problem: `alert ${id}`,
     })
   }

@@ -7,6 +7,8 @@ export interface AlertKind {
   readonly meaning: string
   /** What an alert of it is about. */
   readonly object: string
+  /** Set where that is a migration, which events may name: they name migrations anyway. */
+  readonly migrationOf?: 'files' | 'metadata'
   /** What its threshold is, and the highest that makes sense; none when there is nothing to compare. */
   readonly threshold?: { readonly unit: string; readonly meaning: string; readonly maximum: number }
 }
@@ -49,11 +51,13 @@ export const alertKinds = {
   'migration-failed': {
     meaning: 'A migration was aborted, is blocked, or completed with paths that were not copied',
     object: 'migration name',
+    migrationOf: 'files',
   },
   'migration-lagging': {
     meaning:
       'Lag of a live migration, even while it is stopped: the age of the oldest change that may not be at the target',
     object: 'migration name',
+    migrationOf: 'files',
     threshold: {
       unit: 's',
       meaning:
@@ -65,11 +69,13 @@ export const alertKinds = {
     meaning:
       'A metadata migration has failed, is blocked, or has failed objects, conflicts, or drops that wait for approval',
     object: 'metadata migration name',
+    migrationOf: 'metadata',
   },
   'metadata-migration-lagging': {
     meaning:
       'Lag of a metadata migration that follows its source: the age of the oldest change that may not be at the target',
     object: 'metadata migration name',
+    migrationOf: 'metadata',
     threshold: {
       unit: 's',
       meaning:
@@ -141,13 +147,18 @@ export type AlertRule = Static<typeof AlertRule>
 
 export const alertStates = ['firing', 'resolved'] as const
 
-/** What events say of an alert: less than its record, as more people may follow events than may see alerts. */
 export const alertFact = {
   id: Uuid('Alert id'),
   rule: ruleName,
   kind: ruleFields.kind,
   severity: ruleFields.severity,
   state: Type.Enum([...alertStates]),
+}
+
+/** What events say of an alert: less than its record, as more people may follow events than may see alerts. */
+export const alertEventFields = {
+  ...alertFact,
+  migration: Type.Optional(Name('Migration or metadata migration that the alert is about')),
 }
 
 export const Alert = model('Alert', {

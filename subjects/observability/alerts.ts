@@ -1,6 +1,7 @@
 import { Type } from 'typebox'
 import {
   Alert,
+  alertEventFields,
   alertFact,
   AlertRule,
   alertStates,
@@ -163,6 +164,6 @@ export const alerts = resource('alerts', {
 })
 
 export const alertEvents = events('alerts', {
-  fired: { summary: 'An alert fired', payload: strict(alertFact) },
-  resolved: { summary: 'An alert was resolved', payload: strict(alertFact) },
+  fired: { summary: 'An alert fired', payload: strict(alertEventFields) },
+  resolved: { summary: 'An alert was resolved', payload: strict(alertEventFields) },
 })

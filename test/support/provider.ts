@@ -74,6 +74,7 @@ export class TestProvider implements AsyncDisposable {
       publicUrl: this.publicUrl,
       log: testLog,
       onFirstStart: () => Promise.resolve(),
+      onWrong: () => undefined,
       keys: algorithms.map((name) => this.#keys[name].jwk),
     })
   }

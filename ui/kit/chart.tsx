@@ -52,12 +52,20 @@ export function Chart({
   const last = series.map(({ label: name, points }) => `${name}: ${format(points.at(-1)?.[1] ?? 0)}`)
   return (
     <figure className="chart">
+      {/* Not in the picture, which is scaled with the window: they would be too small to read on a telephone. */}
+      <div className="values" aria-hidden="true">
+        <span>{format(most)}</span>
+        <span>{most === 0 ? '' : format(most / 2)}</span>
+        <span>{most === 0 ? '' : format(0)}</span>
+      </div>
       <svg
         viewBox={`0 0 ${width} ${height}`}
         role="img"
         aria-label={`${label}, maximum ${format(most)}; ${last.join(', ')}`}
       >
-        <line x1={left} x2={width} y1={height - bottom + 2} y2={height - bottom + 2} className="axis" />
+        {[y(0), y(most / 2)].map((at) => (
+          <line key={at} x1={left} x2={width} y1={at} y2={at} className="axis" />
+        ))}
         {series.map(({ label: name, points }, index) => (
           <polyline
             key={name}
@@ -72,7 +80,6 @@ export function Chart({
           />
         ))}
       </svg>
-      {/* Not in the picture, which is scaled with the window: they would be too small to read on a telephone. */}
       <div className="times" aria-hidden="true">
         <span>{localTime(new Date(from).toISOString())}</span>
         <span>{localTime(new Date(to).toISOString())}</span>

@@ -29,6 +29,8 @@ export interface DevelopmentProviderOptions {
   readonly log: Log
   /** Done once, before the accounts are stored. */
   readonly onFirstStart: () => Promise<void>
+  /** Told of each wrong name or password, with the address that it came from. */
+  readonly onWrong: (from: string | undefined) => void
   /** Otherwise on loopback, on the port that it keeps. */
   readonly listenAt?: { readonly host: string; readonly port: number }
   /** Private keys to sign with; a new one unless they are given. */
@@ -47,7 +49,7 @@ export interface DevelopmentProvider {
 export async function startDevelopmentProvider(
   options: DevelopmentProviderOptions,
 ): Promise<DevelopmentProvider> {
-  const { home, publicUrl, listenAt, log, keys } = options
+  const { home, publicUrl, listenAt, log, onWrong, keys } = options
   const known = readAccounts(home)
   const made = known ?? { ...(await createAccounts()).stored, unseen: accountNames }
   const { stored, passwords } = await renewUnseen(made)
@@ -76,6 +78,7 @@ export async function startDevelopmentProvider(
       publicUrl,
       // A password may be reset meanwhile.
       stored: () => readAccounts(home) ?? current,
+      onWrong,
       keys,
     })
   }

@@ -28,6 +28,8 @@ export interface ProviderOptions {
   readonly config: OidcConfig
   readonly publicUrl: string
   readonly stored: () => StoredAccounts
+  /** Told of each wrong name or password, with the address that it came from. */
+  readonly onWrong: (from: string | undefined) => void
   /** Private keys to sign with; a new one unless they are given. */
   readonly keys: readonly SigningKey[] | undefined
 }
@@ -66,7 +68,7 @@ export async function createProvider(options: ProviderOptions): Promise<RequestH
   }
   return async (request, response) => {
     forgetChanged()
-    if (request.url?.startsWith(interactionPath)) await signIn(provider, options.stored, request, response)
+    if (request.url?.startsWith(interactionPath)) await signIn(provider, options, request, response)
     else await answer(request, response)
   }
 }
@@ -165,7 +167,7 @@ function send(ctx: KoaContextWithOIDC, html: string): void {
 /** Shows the sign-in page; lets in who knows a name and its password. */
 async function signIn(
   provider: Provider,
-  stored: () => StoredAccounts,
+  { stored, onWrong }: Pick<ProviderOptions, 'stored' | 'onWrong'>,
   request: IncomingMessage,
   response: ServerResponse,
 ): Promise<void> {
@@ -188,7 +190,10 @@ async function signIn(
       return show(413, messagePage('Request failed', 'The form is too large.'))
     const form = new URLSearchParams(await text(request))
     const account = await accountFor(stored(), form.get('name') ?? '', form.get('password') ?? '')
-    if (account === undefined) return show(401, signInPage(action, 'The user name or password is wrong.'))
+    if (account === undefined) {
+      onWrong(request.socket.remoteAddress)
+      return show(401, signInPage(action, 'The user name or password is wrong.'))
+    }
     const result = { login: { accountId: account.subject }, consent: {} }
     await provider.interactionFinished(request, response, result)
   } catch (error) {

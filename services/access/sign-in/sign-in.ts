@@ -1,6 +1,7 @@
 import type { Log } from '../../../broker/common/log.ts'
 import type { AdminRules, OidcConfig } from '../../../config/platform.ts'
 import type { Handlers, Output } from '../../../subjects/kit/contract.ts'
+import { GantryError } from '../../../subjects/kit/errors.ts'
 import { isLoopbackHost } from '../../../subjects/kit/names.ts'
 import type { platform } from '../../../subjects/platform/platform.ts'
 import type { signIn } from '../../../subjects/access/sign-in.ts'
@@ -89,9 +90,12 @@ const componentOf = (problem: string | undefined): Component => ({
 })
 
 /** The development provider, unless others than this host can reach the platform: its passwords are not meant for them. */
+/** Reason in the audit log. */
+const wrongPassword = new GantryError('UNAUTHENTICATED', 'wrong user name or password')
+
 async function standIn(
   { home, host, publicUrl, developmentPort }: SignInConfig,
-  { assignments, log }: Pick<Surroundings, 'assignments' | 'log'>,
+  { assignments, refused, log }: Pick<Surroundings, 'assignments' | 'refused' | 'log'>,
 ): Promise<DevelopmentProvider | undefined> {
   const isReachable = developmentPort === undefined && !isLoopbackHost(host)
   if (isReachable || !isLoopbackHost(new URL(publicUrl).hostname)) {
@@ -106,6 +110,7 @@ async function standIn(
     publicUrl,
     ...(developmentPort !== undefined && { listenAt: { host, port: developmentPort } }),
     log,
+    onWrong: (from) => refused(wrongPassword, from === undefined ? {} : { from }),
     onFirstStart: async () => {
       if ((await assignments.get(developmentViewers)) !== undefined) return
       await assignments.put(developmentViewers, { group: developmentViewers, roles: [viewer.name] })

@@ -4,6 +4,7 @@ import { networkInterfaces } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { files, httpServers } from '../../../subjects/kit/names.ts'
+import { audit, auditedActions } from '../../../subjects/access/audit.ts'
 import { platform as platformContracts } from '../../../subjects/platform/platform.ts'
 import { assignments } from '../../../subjects/access/assignments.ts'
 import { CookieBrowser, signInAt } from '../../support/cookie-browser.ts'
@@ -19,6 +20,7 @@ import {
   type TestPlatform,
 } from '../../support/platform.ts'
 import { configure } from '../../support/provider.ts'
+import { until } from '../../support/until.ts'
 import { testUnless } from '../../support/unless.ts'
 
 let home: string
@@ -50,6 +52,18 @@ test('a second start has the same passwords, which it does not show, and leaves 
     password: passwords!['viewer']!,
   })
   expect(reply.text).toContain('Signed in')
+})
+
+test('a wrong password is recorded in the audit log', async () => {
+  await using platform = await startTestPlatform({ home })
+  const wrong = { name: 'viewer', password: 'wrong' }
+  expect((await signInAt(new CookieBrowser(), platform.signInUrl!, wrong)).status).toBe(401)
+  await until('the record of the refusal', async () => {
+    const { records } = await platform.call(audit.list, { result: 'UNAUTHENTICATED' })
+    return records.some(
+      ({ what, reason }) => what === auditedActions.signIn && reason === 'wrong user name or password',
+    )
+  })
 })
 
 test('passwords of a start that showed them to nobody are made anew; one that is reset works at once', async () => {

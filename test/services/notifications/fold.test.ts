@@ -108,6 +108,14 @@ describe('facts', () => {
     expect(made.all()).toMatchObject([{ type: 'alert', level: 'error', object: internalId, resolved: true }])
   })
 
+  test('about an alert of a migration name the migration', () => {
+    const alert = { id: internalId, rule: 'late', kind: 'migration-lagging', severity: 'warning' } as const
+    const made = fold([fact(1, alertEvents.fired, { ...alert, state: 'firing', migration: 'sales' })])
+    expect(made.all()).toMatchObject([
+      { message: 'Alert rule late (migration-lagging) has fired for sales', facts: { migration: 'sales' } },
+    ])
+  })
+
   test('make the same notifications again, ids included, and different ones for each that a fact makes', () => {
     const facts = [conditions(7, 'SOURCE_CHANGED', 'TARGET_REFUSES'), conditions(9, 'TARGET_REFUSES')]
     const ids = fold(facts)

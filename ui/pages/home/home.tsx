@@ -14,6 +14,7 @@ import { sizeText, rateText } from '../../../subjects/kit/binary-size.ts'
 import { countText, durationText, wordsOf } from '../../kit/format.ts'
 import { Components } from '../../kit/health.tsx'
 import { MetricChart } from '../../kit/metric-chart.tsx'
+import { MigrationLink } from '../../kit/migration-link.tsx'
 import { Named, Time } from '../../kit/named.tsx'
 import { Page, Section } from '../../kit/page.tsx'
 import { isBlocked, Status } from '../../kit/status.tsx'
@@ -85,9 +86,7 @@ export default function HomePage() {
         <Section title="Blocked migrations">
           {blocked.slice(0, mostBlocked).map(({ id, conditions }) => (
             <Text key={id} component="div">
-              <Link to="/migrations/$migrationId" params={{ migrationId: id }}>
-                <Named>{id}</Named>
-              </Link>
+              <MigrationLink name={id} />
               {`: ${conditions.map(({ reason }) => wordsOf(reason)).join(', ')}`}
             </Text>
           ))}

@@ -7,6 +7,7 @@ import { useEvents } from '../../data/events.ts'
 import { Empty } from '../../kit/empty.tsx'
 import { FormDialog } from '../../kit/form-dialog.tsx'
 import { countText, durationText } from '../../kit/format.ts'
+import { MigrationLink } from '../../kit/migration-link.tsx'
 import { Named } from '../../kit/named.tsx'
 import { Page } from '../../kit/page.tsx'
 import { Status } from '../../kit/status.tsx'
@@ -15,11 +16,7 @@ import { type Column, Table } from '../../kit/table.tsx'
 const columns: readonly Column<MetadataMigration>[] = [
   {
     label: 'Name',
-    cell: ({ migrationName }) => (
-      <Link to="/metadata/migrations/$migrationName" params={{ migrationName }}>
-        <Named>{migrationName}</Named>
-      </Link>
-    ),
+    cell: ({ migrationName }) => <MigrationLink name={migrationName} of="metadata" />,
     by: ({ migrationName }) => migrationName,
     width: 2,
   },

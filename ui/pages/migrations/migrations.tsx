@@ -9,6 +9,7 @@ import { useSession } from '../../data/session-context.ts'
 import { Empty } from '../../kit/empty.tsx'
 import { sizeText } from '../../../subjects/kit/binary-size.ts'
 import { countText, wordsOf } from '../../kit/format.ts'
+import { MigrationLink } from '../../kit/migration-link.tsx'
 import { Named } from '../../kit/named.tsx'
 import { Page } from '../../kit/page.tsx'
 import { MigrationStatus } from '../../kit/status.tsx'
@@ -19,11 +20,7 @@ import { ChosenActions } from './chosen-actions.tsx'
 const columns: readonly Column<Migration>[] = [
   {
     label: 'Name',
-    cell: ({ migrationId }) => (
-      <Link to="/migrations/$migrationId" params={{ migrationId }}>
-        <Named>{migrationId}</Named>
-      </Link>
-    ),
+    cell: ({ migrationId }) => <MigrationLink name={migrationId} />,
     by: ({ migrationId }) => migrationId,
     width: 2,
   },

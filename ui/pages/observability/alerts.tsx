@@ -1,6 +1,7 @@
 import { Group } from '@mantine/core'
 import { useState } from 'react'
 import type { Output } from '../../../subjects/kit/contract.ts'
+import { kindOf } from '../../../subjects/observability/alert-model.ts'
 import { alerts } from '../../../subjects/observability/alerts.ts'
 import { pollMs, useAll } from '../../data/calls.ts'
 import { useAnswer } from '../../data/calls.ts'
@@ -10,6 +11,7 @@ import { Action } from '../../kit/action.tsx'
 import { Empty } from '../../kit/empty.tsx'
 import { FormDialog } from '../../kit/form-dialog.tsx'
 import { durationText } from '../../kit/format.ts'
+import { MigrationLink } from '../../kit/migration-link.tsx'
 import { Named, Time } from '../../kit/named.tsx'
 import { Page } from '../../kit/page.tsx'
 import { Status } from '../../kit/status.tsx'
@@ -33,7 +35,18 @@ type Alert = Output<(typeof alerts)['get']>
 const alertColumns: readonly Column<Alert>[] = [
   { label: 'State', cell: ({ state }) => <Status of={state} />, by: ({ state }) => state },
   { label: 'Severity', cell: ({ severity }) => <Status of={severity} />, by: ({ severity }) => severity },
-  { label: 'Object', cell: ({ object }) => <Named>{object}</Named>, by: ({ object }) => object },
+  {
+    label: 'Object',
+    cell: ({ kind, object }) => {
+      const { migrationOf } = kindOf(kind)
+      return migrationOf === undefined ? (
+        <Named>{object}</Named>
+      ) : (
+        <MigrationLink name={object} of={migrationOf} />
+      )
+    },
+    by: ({ object }) => object,
+  },
   { label: 'Summary', cell: ({ summary }) => <Named>{summary}</Named>, width: 3 },
   timeColumn('Fired', ({ fired }) => fired),
   timeColumn('Resolved', ({ resolved }) => resolved),
@@ -55,6 +68,12 @@ function Alerts() {
 
 type Rule = Output<(typeof alerts)['rules']>[number]
 
+function thresholdText({ kind, threshold }: Rule): string {
+  const unit = kindOf(kind).threshold?.unit
+  if (threshold === undefined || unit === undefined) return '–'
+  return unit === 's' ? durationText(threshold) : `${threshold} ${unit}`
+}
+
 const ruleColumns: readonly Column<Rule>[] = [
   { label: 'Name', cell: ({ name }) => <Named>{name}</Named>, by: ({ name }) => name, width: 1.4 },
   {
@@ -64,7 +83,7 @@ const ruleColumns: readonly Column<Rule>[] = [
     width: 1.4,
   },
   { label: 'Description', cell: ({ description }) => <Named>{description}</Named>, width: 2 },
-  { label: 'Threshold', cell: ({ threshold }) => threshold ?? '–' },
+  { label: 'Threshold', cell: thresholdText },
   { label: 'For', cell: ({ forSeconds }) => durationText(forSeconds) },
   { label: 'Severity', cell: ({ severity }) => <Status of={severity} /> },
   { label: 'Enabled', cell: ({ enabled }) => (enabled ? 'yes' : 'no') },

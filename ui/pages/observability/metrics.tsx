@@ -1,5 +1,4 @@
 import { SimpleGrid } from '@mantine/core'
-import { useState } from 'react'
 import type { Input } from '../../../subjects/kit/contract.ts'
 import { observability } from '../../../subjects/observability/observability.ts'
 import { useAnswer } from '../../data/calls.ts'
@@ -11,6 +10,7 @@ import { countText } from '../../kit/format.ts'
 import { MetricChart } from '../../kit/metric-chart.tsx'
 import { Named } from '../../kit/named.tsx'
 import { Page, Section } from '../../kit/page.tsx'
+import { useFilters } from '../../kit/use-param.ts'
 import { type Column, Table } from '../../kit/table.tsx'
 import { timeColumn } from '../../kit/time-column.tsx'
 import { UnstyledButton } from '@mantine/core'
@@ -24,7 +24,7 @@ const inBytes = (name: string) => /\bbytes\b/.test(name)
 /** Everything that is measured, and how it went. */
 export default function MetricsPage() {
   const { data = [], error, isSuccess } = useAnswer(observability.list, {}, { everyMs })
-  const [query, setQuery] = useState<Partial<Query>>({})
+  const [query, setQuery] = useFilters<Query>()
   const chosen = data.find(({ name, source }) => name === query.name && source === query.source)
   const columns: readonly Column<(typeof data)[number]>[] = [
     {

@@ -1,7 +1,9 @@
 import type { Output } from '../../../subjects/kit/contract.ts'
+import { type AlertKindName, kindOf } from '../../../subjects/observability/alert-model.ts'
 import type { notifications as contracts } from '../../../subjects/observability/notifications.ts'
 import { Empty } from '../../kit/empty.tsx'
 import { wordsOf } from '../../kit/format.ts'
+import { MigrationLink } from '../../kit/migration-link.tsx'
 import { Named } from '../../kit/named.tsx'
 import { Status } from '../../kit/status.tsx'
 import { type Column, Table } from '../../kit/table.tsx'
@@ -9,16 +11,28 @@ import { timeColumn } from '../../kit/time-column.tsx'
 
 type Notification = Output<typeof contracts.get>
 
-/** The object of an alert is the alert: its rule says more. */
-const objectOf = ({ object, facts: { rule } }: Notification): string =>
-  typeof rule === 'string' ? `alert ${rule}` : object
+/** The object of an alert is the alert: its migration, or else its rule, says more. */
+const objectOf = ({ object, facts: { rule, migration } }: Notification): string =>
+  typeof migration === 'string' ? migration : typeof rule === 'string' ? `alert ${rule}` : object
+
+function ObjectOf({ notification }: { readonly notification: Notification }) {
+  const { rule, migration, kind } = notification.facts
+  const name = objectOf(notification)
+  // Notifications without a rule are about migrations of files.
+  if (rule === undefined) return <MigrationLink name={name} />
+  return migration === undefined ? (
+    <Named>{name}</Named>
+  ) : (
+    <MigrationLink name={name} of={kindOf(kind as AlertKindName).migrationOf ?? 'files'} />
+  )
+}
 
 const columns: readonly Column<Notification>[] = [
   timeColumn('Time', ({ created }) => created),
   { label: 'Level', cell: ({ level }) => <Status of={level} />, by: ({ level }) => level, width: 0.7 },
   { label: 'Resolved', cell: ({ resolved }) => (resolved ? 'yes' : ''), width: 0.7 },
   { label: 'Type', cell: ({ type }) => wordsOf(type), by: ({ type }) => type },
-  { label: 'Object', cell: (one) => <Named>{objectOf(one)}</Named>, by: objectOf },
+  { label: 'Object', cell: (one) => <ObjectOf notification={one} />, by: objectOf },
   { label: 'Message', cell: ({ message }) => <Named>{message}</Named>, width: 3 },
 ]
 

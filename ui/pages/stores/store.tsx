@@ -1,6 +1,5 @@
 import { Alert } from '@mantine/core'
 import { useNavigate, useParams } from '@tanstack/react-router'
-import { Link } from '@tanstack/react-router'
 import { useState } from 'react'
 import { filesystems, kinds, type Filesystem } from '../../../subjects/filesystems/filesystems.ts'
 import { filesystemKinds } from '../../../subjects/filesystems/kinds.ts'
@@ -15,6 +14,7 @@ import { Fact, Facts } from '../../kit/facts.tsx'
 import { FolderBrowser, type Store } from '../../kit/folder-browser.tsx'
 import { FormDialog } from '../../kit/form-dialog.tsx'
 import { labelOf } from '../../kit/format.ts'
+import { MigrationLink } from '../../kit/migration-link.tsx'
 import { Named } from '../../kit/named.tsx'
 import { Page, Section } from '../../kit/page.tsx'
 import { Status } from '../../kit/status.tsx'
@@ -80,9 +80,7 @@ export default function StorePage() {
               ? 'none'
               : uses.map(({ migrationId }) => (
                   <div key={migrationId}>
-                    <Link to="/migrations/$migrationId" params={{ migrationId }}>
-                      <Named>{migrationId}</Named>
-                    </Link>
+                    <MigrationLink name={migrationId} />
                   </div>
                 ))}
           </Fact>
