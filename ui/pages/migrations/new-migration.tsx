@@ -32,6 +32,7 @@ import {
   stepsOf,
   withMode,
 } from './draft.ts'
+import { SchedulePreview } from './schedule-preview.tsx'
 import { Plan } from './plan.tsx'
 
 const pageTitle = 'Create a migration'
@@ -210,6 +211,9 @@ function Steps({
             choices={choices}
             problems={[...problems, ...name.problems]}
           />
+        )}
+        {steps[at]?.title === 'Schedule' && (
+          <SchedulePreview schedule={draft.recurringSchedule} timeZone={draft.recurringTimeZone} />
         )}
         {steps[at]?.title === 'Rules' &&
           choices['exclusions']?.length === 0 &&

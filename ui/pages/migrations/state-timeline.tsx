@@ -15,18 +15,24 @@ interface Span {
   readonly isNow: boolean
 }
 
+function lengthOf({ state, seconds, isNow }: Span): string | undefined {
+  // How long a migration has been over says nothing of it.
+  if (isNow && state === 'COMPLETED') return undefined
+  return `${durationText(seconds)}${isNow ? ' so far' : ''}`
+}
+
 const columns: readonly Column<Span>[] = [
   { label: 'State', cell: ({ state }) => <Status of={state} />, by: ({ state }) => state },
   timeColumn('Since', ({ since }) => since),
   {
     label: 'Duration',
-    cell: ({ seconds, isNow }) => `${durationText(seconds)}${isNow ? ' so far' : ''}`,
+    cell: (span) => lengthOf(span) ?? '–',
     by: ({ seconds }) => seconds,
   },
 ]
 
-const textOf = (state: MigrationState, seconds: number, isNow: boolean) =>
-  `${wordsOf(state)}, ${durationText(seconds)}${isNow ? ' so far' : ''}`
+const textOf = (span: Span) =>
+  [wordsOf(span.state), lengthOf(span)].filter((part) => part !== undefined).join(', ')
 
 /** The states that a migration was in, one after the other; the bar shows how long each was beside the others. */
 export function StateTimeline({ migrationId }: { readonly migrationId: string }) {
@@ -50,17 +56,17 @@ export function StateTimeline({ migrationId }: { readonly migrationId: string })
   return (
     <Section title="States over time">
       <ol className="timeline" aria-label="States over time, oldest first">
-        {spans.map(({ state, since, seconds, isNow }) => (
+        {spans.map((span) => (
           <li
-            key={`${since} ${state}`}
-            title={textOf(state, seconds, isNow)}
+            key={`${span.since} ${span.state}`}
+            title={textOf(span)}
             style={{
-              flexGrow: seconds,
-              background: `var(--mantine-color-${colourOf(state)}-light)`,
-              borderColor: `var(--mantine-color-${colourOf(state)}-filled)`,
+              flexGrow: lengthOf(span) === undefined ? 0 : span.seconds,
+              background: `var(--mantine-color-${colourOf(span.state)}-light)`,
+              borderColor: `var(--mantine-color-${colourOf(span.state)}-filled)`,
             }}
           >
-            <span>{textOf(state, seconds, isNow)}</span>
+            <span>{textOf(span)}</span>
           </li>
         ))}
       </ol>

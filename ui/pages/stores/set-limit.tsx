@@ -1,6 +1,7 @@
-import { Checkbox, Fieldset, NumberInput, SimpleGrid, TextInput } from '@mantine/core'
+import { Checkbox, Fieldset, NumberInput, SimpleGrid, Text, TextInput } from '@mantine/core'
 import { useState } from 'react'
 import type { Input } from '../../../subjects/kit/contract.ts'
+import { rateText } from '../../../subjects/kit/binary-size.ts'
 import { fieldsOf, pick } from '../../../subjects/kit/json-schema.ts'
 import {
   bandwidth,
@@ -13,6 +14,7 @@ import { useSession } from '../../data/session-context.ts'
 import { AsCommand } from '../../kit/as-command.tsx'
 import { DialogButton, type DialogButtonProps } from '../../kit/dialog-button.tsx'
 import { Failure } from '../../kit/failure.tsx'
+import { durationText } from '../../kit/format.ts'
 import { FormButtons } from '../../kit/form-buttons.tsx'
 import { SchemaFields, type Values } from '../../kit/schema-fields.tsx'
 import { useProblems } from '../../kit/use-problems.ts'
@@ -48,6 +50,20 @@ function inUnits(bytes: number): { readonly limit: number; readonly unit: string
   for (const [unit, size] of Object.entries({ GiB, MiB, KiB }))
     if (bytes > 0 && bytes % size === 0) return { limit: bytes / size, unit }
   return { limit: bytes, unit: 'B' }
+}
+
+const exampleBytes = (bandwidthUnits.GiB ?? 1) * 1_024
+
+/** What a limit comes to, so that a wrong unit is seen. */
+function Meaning({ limit, unit }: { readonly limit: unknown; readonly unit: unknown }) {
+  const unitBytes = bandwidthUnits[String(unit)]
+  if (typeof limit !== 'number' || limit <= 0 || unitBytes === undefined) return null
+  const bytesPerSecond = limit * unitBytes
+  return (
+    <Text size="sm" mt={4} role="status">
+      {`${rateText(bytesPerSecond)}: 1 TiB takes at least ${durationText(exampleBytes / bytesPerSecond)}.`}
+    </Text>
+  )
 }
 
 const zone = () => Intl.DateTimeFormat().resolvedOptions().timeZone
@@ -96,6 +112,7 @@ function Form({
         }}
         problems={problems}
       />
+      <Meaning limit={values['limit']} unit={values['unit']} />
       <Checkbox
         mt="md"
         label="Use a different limit at certain times of the week"
