@@ -28,6 +28,12 @@ const environments: readonly Environment[] = [
     requirements: ['kubernetes-validate==1.37.0'],
     modules: 'kubernetes_validate',
   },
+  // It has the model of dashboards as Grafana reads them.
+  {
+    name: 'PYTHON_FOR_GRAFANA',
+    requirements: ['grafana-foundation-sdk==1769699998!10.1.0'],
+    modules: 'grafana_foundation_sdk.models.dashboard',
+  },
   { name: 'PYTHON_FOR_MOTO', requirements: ['moto[server]==5.2.5'], modules: 'moto.server' },
 ]
 /** A client of S3 that is known for its speed, in the wheel that has it compiled: of benches. */

@@ -186,6 +186,18 @@ testUnless(
   timeoutMs,
 )
 
+testUnless(
+  whyMissing('PYTHON_FOR_GRAFANA'),
+  'the model of Grafana reads all of the dashboard',
+  async () => {
+    const script = fileURLToPath(new URL('grafana_model.py', import.meta.url))
+    const lost = await runProgram(process.env['PYTHON_FOR_GRAFANA']!, [script, dashboardFile], { timeoutMs })
+    // A field of the data source of Prometheus, which that model does not have.
+    expect(JSON.parse(lost)).toEqual(['/annotations/list/0/titleFormat'])
+  },
+  timeoutMs,
+)
+
 test('the compose file mounts what Grafana and Prometheus are told to read', () => {
   const read = (path: string) => parseYaml(readFileSync(join(root, path), 'utf8')) as never
   const { services, secrets } = read('docker-compose.yml') as {
