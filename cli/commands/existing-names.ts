@@ -32,14 +32,14 @@ interface List {
   readonly column: string
 }
 
-const lists: readonly List[] = contracts.flatMap((contract) => {
-  const { items } = jsonSchema(contract.output)
-  const { required = [] } = jsonSchema(contract.input)
-  const column = Object.hasOwn(items?.properties ?? {}, 'id') ? 'id' : contract.cli?.columns?.[0]
-  return contract.verb === 'list' && column !== undefined && required.length === 0
-    ? [{ contract, column }]
-    : []
-})
+const lists: readonly List[] = contracts
+  .filter(({ verb }) => verb === 'list')
+  .flatMap((contract) => {
+    const { items } = jsonSchema(contract.output)
+    const { required = [] } = jsonSchema(contract.input)
+    const column = Object.hasOwn(items?.properties ?? {}, 'id') ? 'id' : contract.cli?.columns?.[0]
+    return column !== undefined && required.length === 0 ? [{ contract, column }] : []
+  })
 
 /**
  * A name that a shell takes as it stands. Others have chosen the names, and bash puts candidates on the line without quotes:
