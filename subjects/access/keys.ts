@@ -52,6 +52,9 @@ export const Key = model('Key', {
   expires: Type.Optional(Timestamp('Expiry time')),
   lastUsed: Type.Optional(Timestamp('Time of the last connection with the key, to the minute')),
   revoked: Type.Optional(Timestamp('Revocation time')),
+  oldTokenExpires: Type.Optional(
+    Timestamp('Expiry time of the token from before the last rotation, while that token is valid'),
+  ),
   capabilities: EffectiveCapabilities,
   visible_extensions: VisibleExtensions,
 })

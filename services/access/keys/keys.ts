@@ -16,10 +16,12 @@ export const maxRefreshTokenLength = 8_000
 /** Sealed it is a third longer, and a few bytes. */
 const maxSealedTokenLength = 1.5 * maxRefreshTokenLength
 
+const { oldTokenExpires: _derived, ...keyFields } = Key.properties
+
 /** A key as it is stored: the token's secret only as a keyed hash. */
 const StoredKey = Type.Object(
   {
-    ...Key.properties,
+    ...keyFields,
     secretHash: SecretHash,
     /** The secret before the last rotation, and until when it is taken too. */
     previous: Type.Optional(strict({ secretHash: SecretHash, until: Timestamp('Its end') })),
@@ -68,13 +70,9 @@ const withVisible = (document: unknown): unknown => {
 }
 
 /** The record without what nobody outside may see. */
-export function publicKey({
-  secretHash: _secret,
-  previous: _previous,
-  refresh: _refresh,
-  ...key
-}: StoredKey): Key {
-  return key
+export function publicKey({ secretHash: _secret, previous, refresh: _refresh, ...key }: StoredKey): Key {
+  const isTaken = previous !== undefined && Date.parse(previous.until) > Date.now()
+  return { ...key, ...(isTaken && key.revoked === undefined && { oldTokenExpires: previous.until }) }
 }
 
 export type NewKey = Pick<

@@ -220,6 +220,7 @@ describe('rotate', () => {
     expect(parseToken(token)!.keyId).toBe(id)
     expect(token).not.toBe(old)
     expect([await self(old), await self(token)]).toEqual([200, 200])
+    expect(Date.parse(key.oldTokenExpires!)).toBeGreaterThan(Date.now())
     expect(await platform.call(keys.get, { id })).toEqual(
       expect.objectContaining({ ...key, lastUsed: expect.anything() }),
     )
@@ -229,7 +230,11 @@ describe('rotate', () => {
 
   test('without an overlap the old token ends at once, and so do its connections', async () => {
     const client = await createClient(platform, narrow)
-    const { token } = await platform.call(keys.rotate, { id: client.keyId, overlapMinutes: 0 })
+    const { token, oldTokenExpires } = await platform.call(keys.rotate, {
+      id: client.keyId,
+      overlapMinutes: 0,
+    })
+    expect(oldTokenExpires).toBeUndefined()
     await client.connection.closed()
     expect([await self(client.token), await self(token)]).toEqual([401, 200])
   })

@@ -3,7 +3,7 @@ import { useState } from 'react'
 import { defaultOverlapMinutes, type Key, keys } from '../../../subjects/access/keys.ts'
 import { Action } from '../../kit/action.tsx'
 import { FormDialog } from '../../kit/form-dialog.tsx'
-import { Named } from '../../kit/named.tsx'
+import { Named, Time } from '../../kit/named.tsx'
 import { Permissions } from '../../kit/permission-list.tsx'
 import { Status } from '../../kit/status.tsx'
 import { type Column, Table } from '../../kit/table.tsx'
@@ -51,7 +51,16 @@ export function KeyTable({
     },
     {
       label: 'Kind',
-      cell: ({ kind, revoked }) => <Status of={revoked === undefined ? kind : 'revoked'} />,
+      cell: ({ kind, revoked, oldTokenExpires }) => (
+        <>
+          <Status of={revoked === undefined ? kind : 'revoked'} />
+          {oldTokenExpires !== undefined && (
+            <Text size="xs">
+              Old token valid until <Time at={oldTokenExpires} />
+            </Text>
+          )}
+        </>
+      ),
       by: ({ kind }) => kind,
       width: 0.9,
     },
