@@ -4,7 +4,7 @@ import { fieldsOf, type JsonSchema, jsonSchema } from '../../subjects/kit/json-s
 import { maxPageLength } from '../../subjects/kit/schemas.ts'
 import { shellArgument } from '../../subjects/kit/shell-word.ts'
 import { chartText } from './chart.ts'
-import { fieldSchema, isRow, isRows, type Row, withFields } from './fields.ts'
+import { fieldOf, fieldSchema, isRow, isRows, type Row, withFields } from './fields.ts'
 import { type FormOptions, type Wanted, wantedOf } from './form.ts'
 import { valueText } from './format.ts'
 import { pairsText, tableText } from './table.ts'
@@ -66,11 +66,16 @@ function show(
     isRow(reply) && next?.find(({ when }) => when === undefined || reply[when.field] === when.is)
   if (follows && terminal.isTty) terminal.err(`Next: ${asTyped(terminal, filled(follows.command, reply))}\n`)
   const limit = typeof input['limit'] === 'number' ? input['limit'] : maxPageLength
-  if (Array.isArray(reply) && reply.length >= limit && Object.hasOwn(fieldsOf(contract.input), 'after')) {
-    terminal.err(
-      `There may be more results: repeat the command with --after and the first value of the last line.\n`,
-    )
+  if (isRows(reply) && reply.length >= limit && Object.hasOwn(fieldsOf(contract.input), 'after')) {
+    const last = shellArgument(String(reply.at(-1)?.[pageKeyOf(schema, columns)]))
+    terminal.err(printable(`There may be more results: repeat the command with --after ${last}`) + '\n')
   }
+}
+
+/** The field by which a list goes on. */
+function pageKeyOf({ items }: JsonSchema, columns: readonly string[] = []): string {
+  const known = Object.keys(items?.properties ?? {})
+  return known.includes('id') ? 'id' : (columns[0] ?? known[0] ?? '')
 }
 
 /** The fields of a view that say something. */
@@ -195,12 +200,16 @@ function rowsText(
   wanted: readonly string[] | undefined,
 ): string {
   const known = Object.keys(schema.properties ?? rows[0] ?? {})
-  const chosen = wanted?.filter((column) => known.includes(column)) ?? []
+  const chosen =
+    wanted?.filter((column) => known.includes(column) || fieldSchema(schema, column) !== undefined) ?? []
   const cellOf = (row: Row, column: string) =>
-    cellText(terminal, row[column], column, schema.properties?.[column])
+    cellText(terminal, fieldOf(row, column), titleOf(column), fieldSchema(schema, column))
   // A model of several kinds of things has more columns than any window.
   const columns =
     chosen.length > 0 ? chosen : known.filter((column) => rows.some((row) => cellOf(row, column) !== ''))
   const cells = rows.map((row) => columns.map((column) => cellOf(row, column)))
-  return tableText(terminal, columns, cells)
+  return tableText(terminal, columns.map(titleOf), cells)
 }
+
+/** The field itself, without those that it is in. */
+const titleOf = (column: string): string => column.split('.').at(-1)!

@@ -1,8 +1,8 @@
 import Table from 'cli-table3'
 import { printable, type Terminal } from './terminal.ts'
 
-/** Narrower than this a column says nothing. */
-const minColumnWidth = 8
+/** Narrower than this a column is hard to read. */
+const minColumnWidth = 12
 const gap = 2
 
 const noLines = {
@@ -12,8 +12,9 @@ const noLines = {
 }
 
 /**
- * Rows under a head line, in columns. On a terminal the widest columns are cut so that a row is one line; what a program
- * reads is never cut.
+ * Rows under a head line, in columns. Where a terminal is too narrow, the widest columns are wrapped, and what does not fit
+ * even then is left out from the end and named; nothing is cut, as people go on with what they read. The first column and
+ * ids stay whole, to be copied.
  */
 export function tableText(
   terminal: Terminal,
@@ -22,15 +23,18 @@ export function tableText(
 ): string {
   const titles = head.map(printable)
   const safe = rows.map((row) => row.map(printable))
-  const cut = terminal.isTty ? cutWidths([titles, ...safe], terminal.columns) : undefined
+  const widths = terminal.isTty ? fittingWidths([titles, ...safe], terminal.columns) : undefined
+  const fitted = (row: readonly string[]) =>
+    widths === undefined ? row : widths.map((width, column) => wrapped(row[column]!, width))
   const table = new Table({
-    head: titles.map((title) => terminal.style('bold', title)),
+    head: fitted(titles).map((title) => terminal.style('bold', title)),
     chars: noLines,
     style: { head: [], border: [], 'padding-left': 0, 'padding-right': gap },
-    ...(cut === undefined ? {} : { colWidths: cut.map((width) => width + gap) }),
   })
-  table.push(...safe.map((row) => [...row]))
-  return lines(table.toString())
+  table.push(...safe.map((row) => [...fitted(row)]))
+  const left = widths === undefined ? [] : titles.slice(widths.length)
+  const note = left.length === 0 ? '' : `Not shown, as the terminal is too narrow: ${left.join(', ')}\n`
+  return `${lines(table.toString())}${note}`
 }
 
 /** Names and values, a line each. */
@@ -45,17 +49,49 @@ export function pairsText(terminal: Terminal, pairs: readonly (readonly [string,
     .join('')
 }
 
-/** Widths that take from the widest columns until all fit; undefined when they do anyway. */
-function cutWidths(rows: readonly (readonly string[])[], columns: number): number[] | undefined {
-  const widths = rows[0]!.map((_, column) => Math.max(...rows.map((row) => row[column]!.length)))
-  let excess = widths.reduce((sum, width) => sum + width + gap, 0) - gap - columns
-  if (excess <= 0) return undefined
-  for (; excess > 0; excess -= 1) {
-    const widest = Math.max(...widths)
-    if (widest <= minColumnWidth) break
-    widths[widths.indexOf(widest)] = widest - 1
+/** Of a terminal's width, the most that a column takes whose values stay whole: paths can be longer than any terminal. */
+const maxWholeShare = 0.6
+const isKey = (title: string, column: number): boolean => column === 0 || /(?:^i|I)d$/.test(title)
+
+/** Widths of the columns that fit, the widest ones made narrower; undefined when all do as they are. */
+function fittingWidths(rows: readonly (readonly string[])[], columns: number): number[] | undefined {
+  const [titles = []] = rows
+  const natural = titles.map((_, column) => Math.max(...rows.map((row) => row[column]!.length)))
+  const isWhole = (column: number) =>
+    isKey(titles[column]!, column) && natural[column]! <= columns * maxWholeShare
+  const sumOf = (widths: readonly number[]) => widths.reduce((sum, width) => sum + width + gap, -gap)
+  if (sumOf(natural) <= columns) return undefined
+  for (let count = natural.length; ; count--) {
+    const widths = natural.slice(0, count)
+    const flexible = () =>
+      widths
+        .map((width, column) => ({ width, column }))
+        .filter(({ width, column }) => width > minColumnWidth && !isWhole(column))
+    while (sumOf(widths) > columns) {
+      const [widest] = flexible().toSorted((one, other) => other.width - one.width)
+      if (widest === undefined) break
+      widths[widest.column] = widest.width - 1
+    }
+    if (sumOf(widths) <= columns || count <= 1) return widths
   }
-  return widths
+}
+
+/** A text in lines of a width, broken between words where it can be. */
+function wrapped(text: string, width: number): string {
+  const done: string[] = []
+  let line = ''
+  for (const word of text.split(' ')) {
+    const longer = line === '' ? word : `${line} ${word}`
+    if (longer.length <= width) {
+      line = longer
+      continue
+    }
+    if (line !== '') done.push(line)
+    const pieces = word.match(new RegExp(`.{1,${width}}`, 'gsu')) ?? ['']
+    done.push(...pieces.slice(0, -1))
+    line = pieces.at(-1)!
+  }
+  return [...done, line].join('\n')
 }
 
 const lines = (text: string): string =>

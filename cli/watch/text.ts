@@ -135,6 +135,8 @@ export function endLine(info: Info): string {
     case 'NONSCHEDULED':
       return `${name} was not started; start it with: ${command('start')}`
     case 'STOPPED':
+      if (info.conditions.some(({ reason }) => reason === 'WAITS_FOR_APPROVAL'))
+        return `${name} waits for approval of its deletions; list them with: ${command('plan')}, approve them with: ${command('approve-deletions')}`
       return `${name} is stopped${isFollowing(info) ? lagAfter(info) : ` at ${migratedPercentage} %`}; continue with: ${command('resume')}`
     case 'COMPLETED': {
       const skipped = filesSkipped > 0 ? `, ${countText(filesSkipped)} already at the target` : ''

@@ -7,6 +7,7 @@ import { builtInRule, checkRule, publicRule, usualOf } from './built-in-rules.ts
 import type { Evaluator } from './evaluator.ts'
 import { type AlertState, publicAlert, type StoredRule } from './record.ts'
 import { type WebhookDependencies, webhookHandlers } from './webhooks/handlers.ts'
+import { pageAfter } from '../kit/page.ts'
 
 export interface AlertDependencies extends WebhookDependencies {
   readonly state: Pick<AlertState, 'rules' | 'webhooks'>
@@ -26,9 +27,7 @@ export function alertHandlers(dependencies: AlertDependencies): Handlers<typeof 
         ...all.filter((one) => one.state === 'firing'),
         ...all.filter((one) => one.state === 'resolved'),
       ]
-      const start = after === undefined ? 0 : ordered.findIndex(({ id }) => id === after) + 1
-      return ordered
-        .slice(start)
+      return pageAfter(ordered, after)
         .filter((one) => (wanted ?? one.state) === one.state && (rule ?? one.rule) === one.rule)
         .slice(0, limit)
     },

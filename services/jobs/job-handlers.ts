@@ -11,6 +11,7 @@ import { tooManyOf } from './owners-turns.ts'
 import type { ReportStore } from './reports.ts'
 import type { StoredRecords } from './kept-records.ts'
 import type { WalkJobs } from './walk-jobs.ts'
+import { pageAfter } from '../kit/page.ts'
 
 export interface JobHandlersOptions<R extends JobRecord, N extends string, V> {
   /** What a job of this sort is called in messages. */
@@ -76,8 +77,7 @@ export function jobHandlers<R extends JobRecord, N extends string, V>({
       isWanted: (record: R) => boolean,
     ): Promise<V[]> => {
       const newestFirst = (await all()).toSorted(byAge).toReversed()
-      const start = after === undefined ? 0 : newestFirst.findIndex(({ id }) => id === after) + 1
-      return newestFirst.slice(start).filter(isWanted).slice(0, limit).map(shown)
+      return pageAfter(newestFirst, after).filter(isWanted).slice(0, limit).map(shown)
     },
     get: async (id: string): Promise<V> => {
       // Its figures first: they are forgotten when it ends, and then its record has them.

@@ -3,6 +3,7 @@ import { maxPageLength } from '../../subjects/kit/schemas.ts'
 import { maxFeedEntries, type notifications } from '../../subjects/observability/notifications.ts'
 import { atomFeed } from './atom.ts'
 import type { Notifications } from './notifications.ts'
+import { pageAfter } from '../kit/page.ts'
 
 export interface NotificationDependencies {
   readonly notifications: Pick<Notifications, 'now'>
@@ -17,10 +18,8 @@ export function notificationHandlers({
   return {
     list: async ({ since, type, level, object, resolved, after, limit = maxPageLength }) => {
       const all = (await told.now()).all()
-      const start = after === undefined ? 0 : all.findIndex(({ id }) => id === after) + 1
       const sinceMs = since === undefined ? 0 : Date.parse(since)
-      return all
-        .slice(start)
+      return pageAfter(all, after)
         .filter(
           (one) =>
             (type ?? one.type) === one.type &&

@@ -4,7 +4,7 @@ import { resource } from '../kit/contract.ts'
 import { commandDeadlineMs, migrationCommands, watchNext } from './commands.ts'
 import { comparisonPeriodSeconds } from './model/changes.ts'
 import { failureContracts } from './failures.ts'
-import { Info, InfoList, MigrationRecord, RollingStats } from './model/figures.ts'
+import { Info, InfoList, MigrationRecord, recordColumns, RollingStats } from './model/figures.ts'
 import { LinkPolicy, MetadataChoice } from './model/metadata.ts'
 import {
   actionPolicy,
@@ -146,6 +146,16 @@ export const migrations = resource('migrations', {
     output: list(RollingStats),
     errors: [],
     http: [{ method: 'GET', path: '/api/v1/stats' }],
+    cli: {
+      columns: [
+        'bucketPeriod',
+        'startOfBucketPeriodTimeDate',
+        'migrationStats.filesMigrated',
+        'migrationStats.successfulBytesMigrated',
+        'filesPerSecondForPeriod',
+        'successfulBytesPerSecondForPeriod',
+      ],
+    },
   },
   summary: {
     summary: 'Show all migrations by state, with their progress',
@@ -165,5 +175,15 @@ export const migrations = resource('migrations', {
     }),
     errors: [],
     http: [{ method: 'GET', path: '/api/v1/stats/migrations' }],
+    cli: {
+      columns: [
+        'id',
+        'progress.migratedPercentage',
+        'progress.filesMigrated',
+        'progress.migratedBytes',
+        'progress.failedPaths',
+        ...recordColumns,
+      ],
+    },
   },
 })

@@ -1,6 +1,6 @@
 import { Type } from 'typebox'
 import { resource } from '../kit/contract.ts'
-import { FilesBySize, MigrationRecord, Stats } from './model/figures.ts'
+import { FilesBySize, MigrationRecord, recordColumns, Stats } from './model/figures.ts'
 import { migrationId } from './model/model.ts'
 import { Count, list, model, page, strict } from '../kit/schemas.ts'
 
@@ -30,7 +30,7 @@ export const stats = resource('stats', {
     output: list(MigrationRecord),
     errors: ['NOT_FOUND'],
     http: [{ method: 'GET', path: '/api/v1/migrations/{migrationId}/stats' }],
-    cli: { args: ['migrationId'] },
+    cli: { args: ['migrationId'], columns: recordColumns },
   },
   current: {
     summary: 'Show the statistics of each migration',
@@ -38,6 +38,7 @@ export const stats = resource('stats', {
     output: list(MigrationRecord),
     errors: [],
     http: [{ method: 'GET', path: '/api/v1/stats/current' }],
+    cli: { columns: recordColumns },
   },
   'current-one': {
     summary: 'Show the statistics of a migration',

@@ -9,7 +9,8 @@ import { agentResources, contracts, eventContracts, internalContracts } from '..
 import { extensionStorage } from '../../subjects/extensions/storage.ts'
 import { extensions } from '../../subjects/extensions/extensions.ts'
 import { filesystems } from '../../subjects/filesystems/filesystems.ts'
-import { fieldsOf, jsonSchema } from '../../subjects/kit/json-schema.ts'
+import { fieldSchema } from '../../cli/output/fields.ts'
+import { fieldsOf, type JsonSchema, jsonSchema } from '../../subjects/kit/json-schema.ts'
 import { keys } from '../../subjects/access/keys.ts'
 import { logging } from '../../subjects/observability/logging.ts'
 import { product, roots } from '../../subjects/kit/names.ts'
@@ -212,14 +213,17 @@ test.each(named(commands))(
     const { args = [], columns = [], secrets = [] } = contract.cli ?? {}
     const fields = Object.keys(fieldsOf(contract.input))
     const reply = jsonSchema(contract.output)
-    // Of a list its items, of an object its fields and those of the lists in it.
-    const lists = reply.type === 'array' ? [reply] : Object.values(reply.properties ?? {})
-    const shown = [reply, ...lists.map(({ items }) => items ?? {})].flatMap(({ properties }) =>
-      Object.keys(properties ?? {}),
-    )
+    // Of a list its items, of an object its fields and those of the lists in it, however deep.
+    const shownIn = (schema: JsonSchema): JsonSchema[] => [
+      schema,
+      ...(schema.items === undefined ? [] : shownIn(schema.items)),
+      ...Object.values(schema.properties ?? {}).flatMap(shownIn),
+    ]
+    const shown = shownIn(reply)
     expect([...args, ...secrets].filter((name) => !fields.includes(name))).toEqual([])
     expect(repeated(args)).toEqual([])
-    expect(columns.filter((name) => !shown.includes(name))).toEqual([])
+    const isShown = (name: string) => shown.some((schema) => fieldSchema(schema, name) !== undefined)
+    expect(columns.filter((name) => !isShown(name))).toEqual([])
   },
 )
 

@@ -94,6 +94,15 @@ export const MigrationRecord = model('MigrationRecord', {
   ...changeFigures,
 })
 
+/** What people are shown of a record. */
+export const recordColumns = [
+  'migrationId',
+  'timeStamp',
+  'migrationStats.filesScanned',
+  'migrationStats.filesMigrated',
+  'migrationStats.successfulBytesMigrated',
+]
+
 export const bucketPeriods = ['SECOND', 'MINUTE', 'HOUR', 'DAY'] as const
 
 const sizeRates = Object.fromEntries(

@@ -1,9 +1,10 @@
-import { expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { durationText } from '../../../cli/output/format.ts'
 import { sizeText } from '../../../subjects/kit/binary-size.ts'
 import { report } from '../../../cli/failure.ts'
 import { present } from '../../../cli/output/present.ts'
 import { type Form, wantedOf } from '../../../cli/output/form.ts'
+import { tableText } from '../../../cli/output/table.ts'
 import { views } from '../../../cli/output/views.ts'
 import type { Contract } from '../../../subjects/kit/contract.ts'
 import { GantryError } from '../../../subjects/kit/errors.ts'
@@ -28,7 +29,7 @@ function shown(
   return terminal.written
 }
 
-const { audit, filesystems, migrations, keys, verifications } = resources
+const { audit, filesystems, migrations, keys, notifications, verifications } = resources
 const file = { path: '/a b', isDirectory: false, length: 1536, modificationTime: Date.UTC(2026, 0, 2) }
 
 test('a list is a table, with sizes and moments for people', () => {
@@ -108,12 +109,44 @@ test('one object is names and values, what is in it below it, and lists in it ar
   )
 })
 
-test('on a terminal a row is one line; for programs nothing is cut', () => {
-  const long = { ...file, path: `/${'x'.repeat(300)}` }
-  const cut = shown(filesystems['list-paths'], [long], { isTty: true, columns: 80 }).out
-  expect(cut).toContain('…')
-  expect(Math.max(...cut.split('\n').map((line) => line.length))).toBeLessThanOrEqual(80)
-  expect(shown(filesystems['list-paths'], [long]).out).toContain(long.path)
+describe('on a narrow terminal', () => {
+  const narrow = { isTty: true, columns: 60 }
+  const widest = (text: string) => Math.max(...text.split('\n').map((line) => line.length))
+
+  test('texts are wrapped, and ids stay whole', () => {
+    const rows = [{ id: 'a'.repeat(36), text: 'start the platform with the command of its folder' }]
+    const text = tableText(testTerminal(narrow), ['id', 'text'], [Object.values(rows[0]!)])
+    expect(text).toContain(rows[0]!.id)
+    expect(text.replaceAll(/\s+/g, ' ')).toContain('start the platform with')
+    expect(text).not.toContain('…')
+    expect(widest(text)).toBeLessThanOrEqual(60)
+  })
+
+  test('columns that do not fit are left out from the end, and named', () => {
+    const head = ['id', 'one', 'two', 'three', 'four']
+    const text = tableText(testTerminal(narrow), head, [head.map((name) => name.repeat(12))])
+    expect(text).toContain('Not shown, as the terminal is too narrow: three, four')
+    expect(widest(text)).toBeLessThanOrEqual(60)
+  })
+
+  test('of a path that is longer than the terminal nothing is left out', () => {
+    const long = { ...file, path: `/${'x'.repeat(300)}` }
+    const { out } = shown(filesystems['list-paths'], [long], { isTty: true, columns: 80 })
+    expect(out.match(/x/g)).toHaveLength(300)
+    expect(out).toContain('1.5 KiB')
+    expect(widest(out)).toBeLessThanOrEqual(80)
+  })
+
+  test('programs read whole rows', () => {
+    const long = { ...file, path: `/${'x'.repeat(300)}` }
+    expect(shown(filesystems['list-paths'], [long]).out).toContain(long.path)
+  })
+})
+
+test('a page that is full names where the next one begins', () => {
+  const rows = [{ id: 'first' }, { id: 'last' }]
+  const { err } = shown(notifications.list, rows, { input: { limit: 2 } })
+  expect(err).toContain('--after last')
 })
 
 test('wide and combining characters stay whole', () => {

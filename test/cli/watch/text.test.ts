@@ -235,3 +235,11 @@ test('in a log a line comes with a new state, and not with each look', () => {
   view.away()
   expect(terminal.written.err).toBe('The platform does not respond; retrying for 60 s.\n')
 })
+
+test('one that waits for approval says how to give it', () => {
+  const since = '2026-02-01T22:00:00.000Z'
+  const held = { reason: 'WAITS_FOR_APPROVAL', message: 'deletions exceed the limit', since } as const
+  const line = endLine({ ...info('STOPPED'), conditions: [held] })
+  expect(line).toContain('gantry migrations approve-deletions nightly')
+  expect(line).not.toContain('resume')
+})
