@@ -2,6 +2,8 @@ import type { Contract, Input } from '../../subjects/kit/contract.ts'
 import { isGantryError } from '../../subjects/kit/errors.ts'
 import { contentsOf, type Part, partField } from '../../subjects/kit/download.ts'
 import { product } from '../../subjects/kit/names.ts'
+import { contracts } from '../../subjects/index.ts'
+import { endedJob } from './job-end.ts'
 import { listedBy } from './existing-names.ts'
 import type { RunContract } from './contract-command.ts'
 import { type Context, type Globals, withSession } from '../context.ts'
@@ -21,7 +23,7 @@ type Ask = (session: Session, contract: Contract, input: Input<Contract>) => Pro
 export const callContract =
   (context: Context, ask: Ask = askAll): RunContract =>
   async (contract, shape, given, command) => {
-    const globals = command.optsWithGlobals<Globals & { yes?: true }>()
+    const globals = command.optsWithGlobals<Globals & { yes?: true; wait?: true }>()
     const wanted = wantedOf(globals)
     const input = await inputOf(contract, shape, given, context)
     try {
@@ -32,10 +34,12 @@ export const callContract =
       const reply = await withSession(context, globals, async (session) => {
         if (isAboutOwnKey(contract, input, session))
           await confirm(context, ownKeyWarning, globals.yes === true)
-        return ask(session, contract, input)
+        const first = await ask(session, contract, input)
+        return globals.wait === true ? endOf(session, contract, first) : first
       })
       present(context.terminal, contract, reply, { ...wanted, input })
-      if (isFailure(contract, reply)) context.exitCode = exitCodes.failed.status
+      const isWrong = globals.wait === true ? !hasEndedWell(contract, reply) : isFailure(contract, reply)
+      if (isWrong) context.exitCode = exitCodes.failed.status
     } catch (error) {
       throw withList(withFlags(error, shape), contract)
     }
@@ -64,6 +68,18 @@ function isAboutOwnKey({ cli }: Contract, input: Input<Contract>, { keyId }: Ses
 const isFailure = ({ cli }: Contract, reply: unknown): boolean =>
   cli?.failed !== undefined &&
   (reply as Readonly<Record<string, unknown>>)[cli.failed.field] === cli.failed.is
+
+/** The job that a reply is, as it has ended. */
+async function endOf(session: Session, { resource, cli }: Contract, reply: unknown): Promise<unknown> {
+  const { verb, by } = cli!.waits!
+  const get = contracts.find((one) => one.resource === resource && one.verb === verb)!
+  return endedJob(session, reply, get, { [by]: (reply as { readonly id: string }).id })
+}
+
+function hasEndedWell({ cli }: Contract, reply: unknown): boolean {
+  const job = reply as Readonly<Record<string, unknown>>
+  return job['status'] === 'COMPLETE' && cli!.waits!.zero.every((name) => job[name] === 0)
+}
 
 /** The reply, once it is the last word. */
 async function askAll(session: Session, contract: Contract, input: Input<Contract>): Promise<unknown> {

@@ -1,6 +1,6 @@
 import { Argument, type Command, Option } from 'commander'
 import type { FieldText } from '../../subjects/kit/coerce.ts'
-import { type Contract, verbOf } from '../../subjects/kit/contract.ts'
+import { type CliShape, type Contract, verbOf } from '../../subjects/kit/contract.ts'
 import { exitCodes } from '../exit-codes.ts'
 import { valueText } from '../output/format.ts'
 import { examplesText, exampleOf, explanation, placeholder, usageOf } from '../help.ts'
@@ -9,6 +9,12 @@ import { printableLines } from '../output/terminal.ts'
 
 /** The flag of commands that ask for confirmation; see `confirmOwn` of a contract. */
 export const yesFlag = 'yes'
+
+/** The flag of commands that begin a job; see `waits` of a contract. */
+export const waitFlag = 'wait'
+
+const waitHelp = ({ zero }: NonNullable<CliShape['waits']>): string =>
+  `wait until it has ended; the exit code is ${exitCodes.failed.status} unless it is complete, with ${zero.join(' and ')} 0`
 
 /** Switches something on, or off as `--no-…`. */
 export class Switch extends Option {}
@@ -54,6 +60,7 @@ export function addContractCommand(
     if (otherFlag !== undefined)
       command.addOption(new Option(`--${otherFlag} <${placeholder(field)}>`).hideHelp())
   }
+  if (contract.cli?.waits !== undefined) command.option(`--${waitFlag}`, waitHelp(contract.cli.waits))
   if (contract.cli?.confirmOwn !== undefined) command.option(`--${yesFlag}`, 'skip the confirmation')
   return command.action(async () => {
     const given = new Map<Field, FieldText>()

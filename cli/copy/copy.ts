@@ -1,4 +1,3 @@
-import { setTimeout as delay } from 'node:timers/promises'
 import type { Output } from '../../subjects/kit/contract.ts'
 import { GantryError, isGantryError } from '../../subjects/kit/errors.ts'
 import { product } from '../../subjects/kit/names.ts'
@@ -8,6 +7,7 @@ import type { VerificationLevel } from '../../subjects/migrations/model/verifica
 import { verifications } from '../../subjects/migrations/verifications.ts'
 import { plural } from '../../subjects/kit/plural.ts'
 import { pathMappings } from '../../subjects/rules/path-mappings.ts'
+import { endedJob } from '../commands/job-end.ts'
 import { type Context, type Globals, withSession } from '../context.ts'
 import { exitCodes } from '../exit-codes.ts'
 import { sizeText } from '../../subjects/kit/binary-size.ts'
@@ -34,9 +34,6 @@ export interface CopyOptions {
 type Migration = Output<(typeof migrations)['get']>
 type Plan = Output<(typeof migrations)['plan']>
 type Verification = Output<(typeof verifications)['get']>
-
-/** A verification tells how far it is by its figures alone. */
-const verificationIntervalMs = 500
 
 /**
  * `gantry copy`: adds the filesystems, plans, migrates once, verifies. Resolves to the exit code: 0 only where all has
@@ -290,11 +287,9 @@ async function verified(
   migrationId: string,
   level: VerificationLevel,
 ): Promise<Verification> {
-  let verification: Verification = await session.call(verifications.create, { migrationId, level })
-  while (verification.status === 'QUEUED' || verification.status === 'IN_PROGRESS') {
-    await delay(verificationIntervalMs)
-    verification = await session.call(verifications.get, { verificationId: verification.id })
-  }
+  const created: Verification = await session.call(verifications.create, { migrationId, level })
+  const { get } = verifications
+  const verification = await endedJob(session, created, get, { verificationId: created.id })
   if (verification.status !== 'COMPLETE' && verification.message === undefined)
     throw new GantryError('NOT_ALLOWED_IN_STATE', `the verification ${verification.id} was cancelled`)
   return verification

@@ -10,6 +10,8 @@ import {
 import type { filesystemsInternal } from '../../subjects/filesystems/internal.ts'
 import { maxPageLength } from '../../subjects/kit/schemas.ts'
 import { StoreError, timeOf } from '../drivers/index.ts'
+import { product } from '../../subjects/kit/names.ts'
+import { shellArgument } from '../../subjects/kit/shell-word.ts'
 import { pathFromText } from '../drivers/paths/path-text.ts'
 import { openSecrets } from '../drivers/contract/secrets.ts'
 import { receivedError } from '../drivers/contract/sent-error.ts'
@@ -139,7 +141,10 @@ export function filesystemHandlers(dependencies: FilesystemDependencies): Handle
         }))
       } catch (error) {
         if (error instanceof StoreError && error.failure === 'gone') {
-          throw call.fail('NOT_FOUND', `there is no folder ${path} in ${fileSystemId}`)
+          throw call.fail(
+            'NOT_FOUND',
+            `there is no folder ${path} in ${fileSystemId}: see "${product} filesystems list-paths ${shellArgument(fileSystemId)}"`,
+          )
         }
         throw storeFailure(error, fileSystemId)
       }

@@ -81,7 +81,11 @@ export const metadataComparisons = resource('metadata-comparisons', {
     errors: ['LIMIT_REACHED', 'NOT_FOUND'],
     audit: { object: 'migrationName' },
     http: [{ method: 'POST', path: '/api/v1/metadata/comparisons', status: 201 }],
-    cli: { args: ['migrationName'], example: 'gantry metadata-comparisons create lake --purpose plan' },
+    cli: {
+      args: ['migrationName'],
+      example: 'gantry metadata-comparisons create lake --purpose plan',
+      waits: { verb: 'get', by: 'comparisonId', zero: ['totalDifferences'] },
+    },
   },
   list: {
     summary: 'List comparisons, newest first',

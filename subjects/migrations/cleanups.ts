@@ -74,7 +74,8 @@ export const cleanups = resource('cleanups', {
     cli: {
       args: ['migrationId'],
       example: 'gantry cleanups create first --dry-run',
-      next: [{ command: 'gantry cleanups get {id}' }],
+      next: [{ command: 'gantry cleanups get {id}', when: { field: 'status', is: 'QUEUED' } }],
+      waits: { verb: 'get', by: 'cleanupId', zero: ['filesKept', 'unreadablePaths'] },
     },
     deadlineMs: jobDeadlineMs,
   },

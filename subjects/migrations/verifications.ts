@@ -86,7 +86,8 @@ export const verifications = resource('verifications', {
     cli: {
       args: ['migrationId'],
       example: 'gantry verifications create nightly --level digest',
-      next: [{ command: 'gantry verifications get {id}' }],
+      next: [{ command: 'gantry verifications get {id}', when: { field: 'status', is: 'QUEUED' } }],
+      waits: { verb: 'get', by: 'verificationId', zero: ['totalDiscrepancies', 'unreadablePaths'] },
     },
   },
   list: {

@@ -227,6 +227,17 @@ test.each(named(commands))(
   },
 )
 
+test.each(named(commands.filter(({ cli }) => cli?.waits !== undefined)))(
+  '%s waits with a verb that shows the job, and fails by fields that it has',
+  (_, { resource, output, cli }) => {
+    const { verb, by, zero } = cli!.waits!
+    const get = contracts.find((one) => one.resource === resource && one.verb === verb)!
+    expect(jsonSchema(get.input).required).toEqual([by])
+    expect(Object.keys(fieldsOf(get.output))).toEqual(expect.arrayContaining(['status', ...zero]))
+    expect(Object.keys(fieldsOf(output))).toContain('id')
+  },
+)
+
 test.each(named(commands.filter(({ cli }) => cli?.example !== undefined)))(
   '%s has an example that is a valid call',
   (_, contract) => {

@@ -136,7 +136,7 @@ export function probeError(error: unknown, root: string): unknown {
     gone:
       known.message === noFolder
         ? '; use the folder that it is in'
-        : `; check the path on the host of the platform, and that it is mounted. Create it only for a new target, with "mkdir -p ${shellArgument(root)}"`,
+        : `; check the path on the host of the platform (in a container, the path inside it), and that it is mounted. If it is a new target, create it first with "mkdir -p ${shellArgument(root)}"`,
   }
   return new StoreError(failure, `fsRoot ${root}: ${known.message}${fixes[known.failure] ?? ''}`, {
     cause: error,

@@ -38,6 +38,8 @@ export async function onlySource({ sources }: PlaceDependencies): Promise<string
   throw notAccepted('source', problem)
 }
 
+const seeList = `see "${product} filesystems list"`
+
 /** The source, if both are there and what they are asked to be. @throws GantryError NOT_FOUND */
 export async function requirePlaces(
   { place }: PlaceDependencies,
@@ -47,12 +49,14 @@ export async function requirePlaces(
   const known = (field: 'source' | 'target', fileSystemId: string) =>
     place(fileSystemId).catch((error: unknown) => {
       if (!isGantryError(error, 'NOT_FOUND')) throw error
-      const problem = `there is no filesystem ${fileSystemId}: see "${product} filesystems list"`
+      const problem = `there is no filesystem ${fileSystemId}: ${seeList}`
       throw new GantryError('NOT_FOUND', `${field}: ${problem}`)
     })
   const [from, to] = await asInOrder([known('source', source), known('target', target)])
-  if (!from.isSource) throw new GantryError('NOT_FOUND', `${source} is a target; no source has this name`)
-  if (to.isSource) throw new GantryError('NOT_FOUND', `${target} is a source; no target has this name`)
+  if (!from.isSource)
+    throw new GantryError('NOT_FOUND', `source: ${source} is a target; no source has this name: ${seeList}`)
+  if (to.isSource)
+    throw new GantryError('NOT_FOUND', `target: ${target} is a source; no target has this name: ${seeList}`)
   return from
 }
 

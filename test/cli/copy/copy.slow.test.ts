@@ -63,7 +63,7 @@ test('a copy that cannot begin leaves nothing behind', async () => {
     const { code, err } = await copy(folder.from, join(folder.from, 'not', 'there'), ...more)
     expect({ code, err }).toMatchObject({
       code: 1,
-      err: expect.stringContaining('Create it only for a new target, with "mkdir -p '),
+      err: expect.stringContaining('If it is a new target, create it first with "mkdir -p '),
     })
   }
   expect(await platform.call(filesystems.list, {})).toEqual(before)
