@@ -57,7 +57,10 @@ export function explanation(field: Field, { flags }: Shape): string {
 /** The form of an object's JSON: `{"allow":["…"]}`. */
 const formOf = (schema: JsonSchema): string => JSON.stringify(sample(schema))
 
-function sample({ type, properties, items, enum: members }: JsonSchema): unknown {
+function sample({ type, properties, items, enum: members, anyOf }: JsonSchema): unknown {
+  // Constants among them stand for nothing, or for no limit.
+  const usual = anyOf?.find((one) => one.const === undefined)
+  if (usual !== undefined) return sample(usual)
   if (properties !== undefined) {
     return Object.fromEntries(Object.entries(properties).map(([name, field]) => [name, sample(field)]))
   }

@@ -24,7 +24,16 @@ interface Result {
   readonly token?: string
 }
 
-const columns = ['kind', 'name', 'action', 'differences', 'token'] as const
+const columns = ['kind', 'name', 'action', 'differences'] as const
+
+/** What a dry run says of what would be done. */
+const wouldBe = { created: 'would be created', changed: 'would be changed', unchanged: 'unchanged' } as const
+
+/** A token is copied as a whole, which it is not where a table wraps it. */
+const tokensText = (results: readonly Result[]): string =>
+  results
+    .flatMap(({ name, token }) => (token === undefined ? [] : [`\ntoken of ${name}:\n${token}\n`]))
+    .join('')
 
 /** `gantry apply`: makes and changes what the documents of a file say, and nothing that is so already. */
 export async function apply(
@@ -38,8 +47,10 @@ export async function apply(
   const show = () =>
     presentOwn(terminal, globals, results, () => {
       const shown = columns.filter((column) => results.some((one) => valueText(one[column], column) !== ''))
-      const rows = results.map((one) => shown.map((column) => valueText(one[column], column)))
-      return results.length === 0 ? 'none\n' : tableText(terminal, shown, rows)
+      const cellOf = (one: Result, column: (typeof columns)[number]) =>
+        column === 'action' && dryRun ? wouldBe[one.action] : valueText(one[column], column)
+      const rows = results.map((one) => shown.map((column) => cellOf(one, column)))
+      return results.length === 0 ? 'none\n' : `${tableText(terminal, shown, rows)}${tokensText(results)}`
     })
   try {
     await withSession(context, globals, async (session) => {

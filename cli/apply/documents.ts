@@ -2,6 +2,7 @@ import { GantryError } from '../../subjects/kit/errors.ts'
 import { problemsOf } from '../../subjects/kit/validate.ts'
 import { isRow, type Row } from '../output/fields.ts'
 import { pathOfField, placeIn, yaml } from '../../config/yaml.ts'
+import { nearest } from '../../subjects/kit/nearest.ts'
 import { type DocumentKind, documentKinds } from './kinds.ts'
 
 /** A document of a file, as it stands there. */
@@ -46,7 +47,11 @@ export function documentsOf(name: string, text: string, env: NodeJS.ProcessEnv):
         : undefined
     const more = Object.keys(others)
     if (kind === undefined || typeof kindName !== 'string') {
-      problems.push(`${at(['kind'])}: kind must be one of ${Object.keys(documentKinds).join(', ')}`)
+      const known = Object.keys(documentKinds)
+      const near = typeof kindName === 'string' ? nearest(kindName, known) : undefined
+      const fix =
+        near === undefined ? `must be one of ${known.join(', ')}` : `is unknown: did you mean ${near}?`
+      problems.push(`${at(['kind'])}: kind ${fix}`)
     } else if (!isRow(spec)) {
       problems.push(`${at(['spec'])}: spec must have the fields of a ${kindName}`)
     } else if (more.length > 0) {

@@ -26,23 +26,24 @@ export const callContract =
     const globals = command.optsWithGlobals<Globals & { yes?: true; wait?: true }>()
     const wanted = wantedOf(globals)
     const input = await inputOf(contract, shape, given, context)
+    let reply: unknown
     try {
       if (contract.download !== undefined) {
         await withSession(context, globals, (session) => download(context.terminal, session, contract, input))
         return
       }
-      const reply = await withSession(context, globals, async (session) => {
+      reply = await withSession(context, globals, async (session) => {
         if (isAboutOwnKey(contract, input, session))
           await confirm(context, ownKeyWarning, globals.yes === true)
         const first = await ask(session, contract, input)
         return globals.wait === true ? endOf(session, contract, first) : first
       })
-      present(context.terminal, contract, reply, { ...wanted, input })
-      const isWrong = globals.wait === true ? !hasEndedWell(contract, reply) : isFailure(contract, reply)
-      if (isWrong) context.exitCode = exitCodes.failed.status
     } catch (error) {
       throw withList(withFlags(error, shape), contract)
     }
+    present(context.terminal, contract, reply, { ...wanted, input })
+    const isWrong = globals.wait === true ? !hasEndedWell(contract, reply) : isFailure(contract, reply)
+    if (isWrong) context.exitCode = exitCodes.failed.status
   }
 
 /** What is not there, or is there already, with the command that shows what there is, unless the service has named one. */

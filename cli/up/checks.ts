@@ -145,7 +145,8 @@ async function answered(what: string, checks: Promise<Check[]>): Promise<Check[]
   try {
     return await checks
   } catch (error) {
-    if (isGantryError(error, 'DENIED')) return []
+    if (isGantryError(error, 'DENIED'))
+      return [warn(what, 'not checked: the key has no permission for it', 'use the key of an administrator')]
     if (isGantryError(error))
       return [fail(what, error.message, 'try again, and check the log of the platform')]
     throw error

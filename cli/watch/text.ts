@@ -5,10 +5,13 @@ import { product } from '../../subjects/kit/names.ts'
 import { shellArgument, shellWord } from '../../subjects/kit/shell-word.ts'
 import { vanishedText } from '../../subjects/migrations/model/vanished.ts'
 import { rateText, sizeText } from '../../subjects/kit/binary-size.ts'
-import { countText, durationText } from '../output/format.ts'
+import { countText, durationText, momentText } from '../output/format.ts'
+import { shortened } from '../../subjects/kit/shortened.ts'
 import { printable } from '../output/terminal.ts'
 import { type Info, isFollowing, type Rate, settledFiles } from '../../subjects/migrations/rate.ts'
 
+/** Of a name, what tells it from others where there is no room for all of it. */
+const minName = 12
 /** A narrower bar says nothing, a wider one nothing more. */
 const minBar = 10
 const maxBar = 30
@@ -22,8 +25,8 @@ export const awayText = `The platform does not respond; retrying for ${patienceM
  * or did when it was stopped, rates, failures, lag and state.
  */
 export function liveLine(info: Info, rate: Rate, columns: number): string {
-  const name = printable(info.id)
   const rest = partsOf(info, rate).join('  ')
+  const name = shortened(printable(info.id), Math.max(minName, columns - rest.length - '  '.length))
   const bar = Math.min(maxBar, columns - name.length - rest.length - '    '.length)
   const line =
     bar < minBar || isFollowing(info) ? `${name}  ${rest}` : `${name}  ${barText(info, bar)}  ${rest}`
@@ -52,7 +55,9 @@ const toldOtherwise: readonly ConditionReason[] = ['WAITS_FOR_TURN', 'PATHS_FAIL
 const conditionTexts = ({ conditions }: Info): string[] =>
   conditions
     .filter(({ reason }) => !toldOtherwise.includes(reason))
-    .map(({ reason, message, since }) => `${reason} since ${since}: ${printable(message)}`)
+    .map(
+      ({ reason, message, since }) => `${reason} since ${momentText(new Date(since))}: ${printable(message)}`,
+    )
 
 function barText({ progress: { migratedPercentage } }: Info, width: number): string {
   const full = Math.floor((migratedPercentage * width) / 100)
@@ -112,7 +117,11 @@ function stateText(info: Info): string[] {
     case 'RECURRENCE_SCHEDULED':
       return ['waiting for its turn']
     case 'WAITING_FOR_NEXT_RECURRENCE':
-      return [nextRecurrenceTime === undefined ? 'done' : `waiting until ${nextRecurrenceTime}`]
+      return [
+        nextRecurrenceTime === undefined
+          ? 'done'
+          : `waiting until ${momentText(new Date(nextRecurrenceTime))}`,
+      ]
     case 'RUNNING':
     case 'STOPPED':
       // Of others the share says how far they are.

@@ -62,7 +62,7 @@ export function filesystemHandlers(dependencies: FilesystemDependencies): Handle
     if (uses.length === 0) return
     throw new GantryError(
       'IN_USE',
-      `${fileSystemId} is used by the migrations ${uses.join(', ')}; delete them first`,
+      `${fileSystemId} is in use: delete ${nounFor(uses)} ${uses.join(', ')} first`,
       {
         details: { migrations: uses },
       },
@@ -203,10 +203,12 @@ const reportedLine = (lastMs: number | undefined): CheckLine => ({
       : `reported by other programs, last at ${new Date(lastMs).toISOString()}`,
 })
 
+const nounFor = ({ length }: readonly string[]): string => (length === 1 ? 'migration' : 'migrations')
+
 const inUse = ({ migrations, isBegun }: PlaceInUse, place: string): string =>
   isBegun
-    ? `${place} is used by the migrations ${migrations.join(', ')}, which started during the removal: the removal was stopped and may be incomplete`
-    : `${place} is used by the migrations ${migrations.join(', ')}; stop them first`
+    ? `${place} is in use by ${nounFor(migrations)} ${migrations.join(', ')}, started during the removal: the removal was stopped and may be incomplete`
+    : `${place} is in use: stop ${nounFor(migrations)} ${migrations.join(', ')} first`
 
 /** Why a removal broke off after something was gone: callers, and the audit log, are told how much. */
 function partlyRemoved(error: Error, fileSystemId: string, removed: number): unknown {

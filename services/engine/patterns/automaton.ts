@@ -61,13 +61,13 @@ function next(rest: string): [read: number, written: string] {
 
 function quoted(rest: string): [number, string] {
   const end = rest.indexOf('"', 1)
-  if (end < 0) throw refusedPattern('is no pattern: a quotation mark is not closed')
+  if (end < 0) throw refusedPattern('is not a valid pattern: a quotation mark is not closed')
   return [end + 1, `(?:${RE2JS.quote(rest.slice(1, end))})`]
 }
 
 function escaped(rest: string): [number, string] {
   const [character] = rest.slice(1)
-  if (character === undefined) throw refusedPattern('is no pattern: nothing follows a backslash')
+  if (character === undefined) throw refusedPattern('is not a valid pattern: nothing follows a backslash')
   return [1 + character.length, RE2JS.quote(character)]
 }
 
@@ -79,7 +79,7 @@ function characterClass(rest: string): [number, string] {
     const isEscaped = rest[at] === '\\'
     if (isEscaped) at++
     const [character] = rest.slice(at)
-    if (character === undefined) throw refusedPattern('is no pattern: a bracket is not closed')
+    if (character === undefined) throw refusedPattern('is not a valid pattern: a bracket is not closed')
     at += character.length - 1
     written += character === '-' && !isEscaped ? '-' : inClass(character)
   }

@@ -59,13 +59,14 @@ function globBody(glob: string): string {
     } else if (character === ',' && depth > 0) pattern += '|'
     else if (character === '\\') {
       const [itself] = rest.slice(1)
-      if (itself === undefined) throw refusedPattern('is no pattern: nothing follows a backslash')
+      if (itself === undefined) throw refusedPattern('is not a valid pattern: nothing follows a backslash')
       pattern += RE2JS.quote(itself)
       read = 1 + itself.length
     } else pattern += RE2JS.quote(character)
     at += read
   }
-  if (depth > 0) throw refusedPattern('is no pattern: a brace is not closed; write \\{ for the character')
+  if (depth > 0)
+    throw refusedPattern('is not a valid pattern: a brace is not closed; write \\{ for the character')
   return pattern
 }
 
@@ -73,7 +74,7 @@ function globBody(glob: string): string {
 function globClass(rest: string): [read: number, written: string] {
   const match = /^\[([!^]?)(\]?(?:\\[^]|[^\]\\])*)\]/.exec(rest)
   if (match === null || match[2] === '')
-    throw refusedPattern('is no pattern: a bracket is not closed; write \\[ for the character')
+    throw refusedPattern('is not a valid pattern: a bracket is not closed; write \\[ for the character')
   const [whole, negated, members = ''] = match
   const ranges = [...members.matchAll(/([^\\])-([^\\])/g)]
   if (members.includes(slash) || ranges.some(([, first = '', last = '']) => first <= slash && slash <= last))

@@ -31,7 +31,10 @@ export function translate(type: PatternType, text: string): string {
     size = RE2JS.compile(pattern).programSize()
   } catch (error) {
     if (!(error instanceof RE2JSException)) throw error
-    throw refusedPattern(`is no pattern: ${error.message.replace('error parsing regexp: ', '')}`, error)
+    throw refusedPattern(
+      `is not a valid pattern: ${error.message.replace('error parsing regexp: ', '')}`,
+      error,
+    )
   }
   if (size > maxProgramSize) {
     throw refusedPattern(

@@ -78,7 +78,7 @@ export function catalogHandlers(dependencies: MetadataDependencies): Handlers<ty
       if (users.length > 0)
         throw new GantryError(
           'IN_USE',
-          `${catalogId} is used by the migrations ${users.slice(0, 10).join(', ')}; delete them first`,
+          `${catalogId} is in use: delete ${users.length === 1 ? 'migration' : 'migrations'} ${users.slice(0, 10).join(', ')} first`,
           { details: { migrations: users } },
         )
       await catalogs.delete(catalogId)

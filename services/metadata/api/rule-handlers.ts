@@ -55,7 +55,7 @@ export function ruleHandlers({
       if (users.length > 0)
         throw new GantryError(
           'IN_USE',
-          `${ruleName} is used by the migrations ${users.slice(0, 10).join(', ')}; change or delete them first`,
+          `${ruleName} is in use: change or delete ${users.length === 1 ? 'migration' : 'migrations'} ${users.slice(0, 10).join(', ')} first`,
         )
       await rules.delete(ruleName)
       return {}

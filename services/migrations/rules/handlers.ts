@@ -47,7 +47,7 @@ function ruleHandlers(
       if (users.length > 0 && !ruleView(effect, await rules.get(effect, id)).defaultExclusion) {
         throw new GantryError(
           'IN_USE',
-          `${id} is a rule of the migrations ${users.join(', ')}; detach it first`,
+          `${id} is in use: detach it from ${users.length === 1 ? 'migration' : 'migrations'} ${users.join(', ')} first`,
           {
             details: { migrations: users },
           },

@@ -3,6 +3,7 @@ import { type Info, RateMeter } from '../../../subjects/migrations/rate.ts'
 import { conditionLines, endLine, failuresLine, liveLine, plainLine } from '../../../cli/watch/text.ts'
 import { seenOf } from '../../../cli/watch/of-files.ts'
 import { watchView } from '../../../cli/watch/view.ts'
+import { momentText } from '../../../cli/output/format.ts'
 import { testTerminal } from '../support.ts'
 
 const span = (inSeconds: number) => ({ inSeconds, asText: `${inSeconds}s` })
@@ -42,6 +43,11 @@ test('a live line has all that one wants to know', () => {
   )
 })
 
+test('a long name leaves room for the figures', () => {
+  const line = liveLine(info('RUNNING', {}, `copy-${'x'.repeat(60)}`), rate, 100)
+  expect(line).toMatch(/^copy-x+…  .*ETA 30 s$/)
+})
+
 test.for([40, 80, 100, 120, 200])('a live line fits in %d columns', (columns) => {
   expect(liveLine(info('RUNNING', { failedPaths: 12 }), rate, columns).length).toBeLessThanOrEqual(columns)
 })
@@ -58,7 +64,7 @@ test('a live migration says how far it is behind; what is in the way has lines o
     since,
   } as const
   const waiting = { ...info('RUNNING'), conditions: [away, turn] }
-  const text = `TARGET_UNREACHABLE since ${since}: target: connection refused`
+  const text = `TARGET_UNREACHABLE since ${momentText(new Date(since))}: target: connection refused`
   expect(conditionLines(waiting)).toEqual([expect.stringContaining(`  ${text}`)])
   const terminal = testTerminal({ isTty: true, columns: 41 })
   watchView(terminal, 'table').show([seenOf(waiting, rate)])
@@ -134,7 +140,7 @@ test.for([
   [info('RECURRENCE_SCHEDULED'), 'waiting for its turn'],
   [
     { ...info('WAITING_FOR_NEXT_RECURRENCE'), nextRecurrenceTime: '2026-02-01T22:00:00.000Z' },
-    'waiting until 2026-02-01T22:00:00.000Z',
+    `waiting until ${momentText(new Date('2026-02-01T22:00:00.000Z'))}`,
   ],
 ] as const)('a live line says what it waits for: %#', ([waiting, words]) => {
   expect(liveLine(waiting, rate, 200).endsWith(`  ${words}`)).toBe(true)
