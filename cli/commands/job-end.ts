@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { type Contract, type Input, type Output } from '../../subjects/kit/contract.ts'
-import { hasEnded, type JobStatus } from '../../subjects/migrations/model/jobs.ts'
+import type { Contract, Input, Output } from '../../subjects/kit/contract.ts'
+import { hasEnded } from '../../subjects/migrations/model/jobs.ts'
 import type { Session } from '../sign-in/session.ts'
 
 /** A job tells how far it is by its figures alone. */
@@ -15,7 +15,7 @@ export async function endedJob<C extends Contract>(
 ): Promise<Output<C>> {
   let now = job
   // Only jobs are waited for.
-  while (!hasEnded(now as { readonly status: JobStatus })) {
+  while (!hasEnded(now)) {
     await delay(intervalMs)
     now = await session.call(get, input)
   }

@@ -123,8 +123,8 @@ test('what differs is changed, and shown before', async () => {
     .replace('team: data', 'team: lake')
     .replace('scanOnly: true', 'scanOnly: true, reportedChanges: true')
   const dry = await operator(['apply', '-f', '-', '--dry-run'], secrets, text)
-  expect(dry.out).toMatch(/migration +nightly +changed +recurringPeriod: 14400 → 6H/)
-  expect(dry.out).toMatch(/role +readers +changed +description: may read → may look/)
+  expect(dry.out).toMatch(/migration +nightly +would be changed +recurringPeriod: 14400 → 6H/)
+  expect(dry.out).toMatch(/role +readers +would be changed +description: may read → may look/)
   const done = await operator(['apply', '-f', '-', '-o', 'json'], secrets, text)
   expect(done.err).toBe('')
   expect(await platform.call(migrations.get, { migrationId: 'nightly' })).toMatchObject({
