@@ -61,8 +61,10 @@ export function writeAccounts(home: string, stored: StoredAccounts): void {
   writeSecretFile(pathIn(home), `${JSON.stringify(stored, null, 2)}\n`)
 }
 
-/** New accounts; the passwords are in the result alone, what is stored are hashes. */
-export async function createAccounts(): Promise<{ stored: StoredAccounts; passwords: Passwords }> {
+/** New accounts; the passwords are in the result alone, what is stored are hashes. @param port of their provider */
+export async function createAccounts(
+  port: number = developmentProviderPort,
+): Promise<{ stored: StoredAccounts; passwords: Passwords }> {
   const made = await Promise.all(
     accountNames.map(async (name) => {
       const password = randomBytes(passwordBytes).toString('base64url')
@@ -74,7 +76,7 @@ export async function createAccounts(): Promise<{ stored: StoredAccounts; passwo
   const byName = <T>(value: (one: (typeof made)[number]) => T) =>
     Object.fromEntries(made.map((one) => [one.name, value(one)])) as Record<AccountName, T>
   return {
-    stored: { port: developmentProviderPort, passwords: byName(({ stored }) => stored) },
+    stored: { port, passwords: byName(({ stored }) => stored) },
     passwords: byName(({ password }) => password),
   }
 }

@@ -206,7 +206,7 @@ export async function exportAll(context: Context, globals: Globals): Promise<voi
     for (const [kindName, kind] of Object.entries(documentKinds)) {
       for (const row of await rowsOf(session, kind)) {
         const spec = kind.specOf(row)
-        if (spec === undefined) continue
+        if (spec === undefined || kind.isBuiltIn?.(row) === true) continue
         const { secrets = [], create, by } = kind
         const needed = secrets.filter((field) => jsonSchema(create.input).required?.includes(field))
         const variables = needed.map((field) => [

@@ -32,6 +32,8 @@ export interface DocumentKind {
   readonly after?: string
   /** What a row of `list` says in the terms of the spec; undefined for what is of another kind, or comes with the platform. */
   readonly specOf: (row: Row) => Row | undefined
+  /** Whether a row came with the platform, and is of no use to another one. */
+  readonly isBuiltIn?: (row: Row) => boolean
   /** Fields of the spec that no reply shows. */
   readonly secrets?: readonly string[]
   /** Field by which `update` finds it, of the row of `list`. */
@@ -174,6 +176,7 @@ export const documentKinds: Readonly<Record<string, DocumentKind>> = {
     by: ['name'],
     after: 'name',
     specOf: sameNames(roles.put),
+    isBuiltIn: ({ builtIn }) => builtIn === true,
   },
   assignment: {
     create: assignments.put,

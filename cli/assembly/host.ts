@@ -34,6 +34,7 @@ import { addKinds } from '../../services/drivers/index.ts'
 import type { Notices } from '../../services/kit/notices.ts'
 import { contracts, internalResources } from '../../subjects/index.ts'
 import {
+  developmentProviderPort,
   edgeUser,
   hostInUrl,
   type HttpServerName,
@@ -148,6 +149,7 @@ export async function openHost(options: HostOptions, shutdown: Shutdown) {
       host: listen.platform.host,
       publicUrl,
       developmentPort: options.reach?.signInPort,
+      firstDevelopmentPort: developmentProviderPort + offsetOf(listen.platform),
     },
     maxFileBytes: messaging.maxFileBytes,
     reportsFolder: join(home, 'reports'),
@@ -155,6 +157,9 @@ export async function openHost(options: HostOptions, shutdown: Shutdown) {
     log,
   }
 }
+
+/** How far an offset has moved a port. */
+const offsetOf = ({ port, base = port }: ConfiguredPort): number => port - base
 
 interface Configuration extends PlatformConfig {
   readonly messaging: MessagingConfig

@@ -9,7 +9,7 @@ import { type AlertState, publicAlert, type StoredRule } from './record.ts'
 import { type WebhookDependencies, webhookHandlers } from './webhooks/handlers.ts'
 import { pageAfter } from '../kit/page.ts'
 
-export interface AlertDependencies extends WebhookDependencies {
+export interface AlertDependencies extends Omit<WebhookDependencies, 'ruleNames'> {
   readonly state: Pick<AlertState, 'rules' | 'webhooks'>
   readonly evaluator: Evaluator
 }
@@ -18,7 +18,10 @@ export interface AlertDependencies extends WebhookDependencies {
 export function alertHandlers(dependencies: AlertDependencies): Handlers<typeof alerts> {
   const { state, evaluator } = dependencies
   return {
-    ...webhookHandlers(dependencies),
+    ...webhookHandlers({
+      ...dependencies,
+      ruleNames: async () => (await evaluator.rules()).map(({ name }) => name),
+    }),
     list: async ({ state: wanted, rule, after, limit = maxPageLength }) => {
       await evaluator.lookBriefly()
       const all = evaluator.alerts().map(publicAlert)

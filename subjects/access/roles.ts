@@ -12,6 +12,14 @@ export const Role = model('Role', {
 })
 export type Role = Type.Static<typeof Role>
 
+export const ListedRole = model('ListedRole', {
+  ...Role.properties,
+  builtIn: Type.Boolean({
+    description: 'Whether the role is built in; built-in roles cannot be changed or deleted',
+  }),
+})
+export type ListedRole = Type.Static<typeof ListedRole>
+
 /** Roles of one person, of all groups together. */
 export const maxRoles = 100
 
@@ -30,10 +38,10 @@ export const roles = resource('roles', {
   list: {
     summary: 'List all roles',
     input: strict(page),
-    output: list(Role),
+    output: list(ListedRole),
     errors: [],
     http: [{ method: 'GET', path: '/api/v1/admin/roles' }],
-    cli: { columns: ['name', 'description'] },
+    cli: { columns: ['name', 'description', 'builtIn'] },
   },
   put: {
     summary: 'Create or replace a role',

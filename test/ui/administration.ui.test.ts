@@ -23,13 +23,12 @@ chromiumTest('an administrator makes a role, assigns it, and changes settings', 
   await page.getByRole('button', { name: 'Create a role' }).click()
   await dialog.getByRole('textbox', { name: 'Name' }).fill('auditors')
   await dialog.getByRole('textbox', { name: 'Description' }).fill('Read the audit log')
+  await dialog.getByRole('checkbox', { name: 'Read alerts' }).check()
+  await dialog.getByRole('checkbox', { name: 'Read alerts' }).uncheck()
+  await dialog.getByRole('textbox', { name: 'Publish Allow' }).fill('gantry.services.v1.audit.*')
+  await dialog.getByRole('checkbox', { name: 'Subscribe to all events' }).check()
   await dialog
-    .getByRole('group', { name: 'Publish' })
-    .getByRole('textbox', { name: 'Allow' })
-    .fill('gantry.services.v1.audit.*')
-  await dialog
-    .getByRole('group', { name: 'Subscribe' })
-    .getByRole('textbox', { name: 'Allow' })
+    .getByRole('textbox', { name: 'Subscribe Allow' })
     .fill('gantry.events.v1.>\ngantry.extensions.weather.>')
   await dialog.getByRole('textbox', { name: 'Visible extensions' }).fill('weather')
   await dialog.getByRole('button', { name: 'Create', exact: true }).click()
@@ -45,7 +44,10 @@ chromiumTest('an administrator makes a role, assigns it, and changes settings', 
     pub: { allow: ['gantry.services.v1.audit.*'] },
     sub: { allow: ['gantry.events.v1.>', 'gantry.extensions.weather.>'] },
     visible_extensions: ['weather'],
+    builtIn: false,
   })
+  expect(await page.getByRole('button', { name: 'Change viewer' }).isDisabled()).toBe(true)
+  expect(await page.getByRole('button', { name: 'Delete viewer' }).isDisabled()).toBe(true)
 
   await visit(page, platform, '/administration/assignments', 'Assignments')
   await page.getByRole('button', { name: 'Assign roles' }).click()

@@ -11,6 +11,8 @@ export interface DialogButtonProps {
   readonly isSmall?: boolean
   /** What one comes to the page for. */
   readonly isMain?: boolean
+  /** Why it cannot be done now. */
+  readonly unless?: string | undefined
 }
 
 /** A button that opens a dialog. @param children given what closes it */
@@ -20,6 +22,7 @@ export function DialogButton({
   title = button,
   isSmall = false,
   isMain = false,
+  unless,
   size = 'lg',
   children,
 }: DialogButtonProps & {
@@ -32,6 +35,8 @@ export function DialogButton({
       <Button
         variant={isMain ? 'filled' : 'default'}
         size={isSmall ? 'compact-sm' : 'sm'}
+        disabled={unless !== undefined}
+        title={unless}
         onClick={() => {
           // Somebody who begins something else has seen what went wrong, which would stand before the dialog.
           clearFailures()

@@ -89,7 +89,8 @@ export const shownText = (text: string): string =>
 const advice = new RegExp(`(?: with|: see) "${product} [^"]*"`, 'g')
 
 /** What the platform says is wrong, without the commands of its advice: beside it stand the buttons that do the same. */
-export const saidText = (text: string): string => shownText(text.replaceAll(advice, ''))
+export const saidText = (text: string): string =>
+  shownText(text.replace(/^input: /, '').replaceAll(advice, ''))
 
 /** One of a contract's own choices: `NO_DELETION` becomes `No deletion`; what is written in small letters stays. */
 export const optionText = (value: string): string =>

@@ -6,10 +6,13 @@ import { Copy } from './copy.tsx'
 export function TokenOnce({
   token,
   title,
+  use,
   onClose,
 }: {
   readonly token: string | undefined
   readonly title: string
+  /** What it is for, where it is no API token. */
+  readonly use?: string
   readonly onClose: () => void
 }) {
   return (
@@ -29,8 +32,12 @@ export function TokenOnce({
         {token}
       </Code>
       <Text size="sm" mt="sm">
-        The command line, and the requests that pages show, take it from the variable{' '}
-        <Code>{tokenVariable}</Code>.
+        {use ?? (
+          <>
+            The command line, and the requests that pages show, take it from the variable{' '}
+            <Code>{tokenVariable}</Code>.
+          </>
+        )}
       </Text>
       <Group mt="md" justify="flex-end">
         <Copy text={token ?? ''} what="this value" />

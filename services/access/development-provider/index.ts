@@ -31,6 +31,8 @@ export interface DevelopmentProviderOptions {
   readonly onFirstStart: () => Promise<void>
   /** Told of each wrong name or password, with the address that it came from. */
   readonly onWrong: (from: string | undefined) => void
+  /** Where it listens when it starts for the first time, if that is free; default 8081. */
+  readonly firstPort?: number
   /** Otherwise on loopback, on the port that it keeps. */
   readonly listenAt?: { readonly host: string; readonly port: number }
   /** Private keys to sign with; a new one unless they are given. */
@@ -49,9 +51,9 @@ export interface DevelopmentProvider {
 export async function startDevelopmentProvider(
   options: DevelopmentProviderOptions,
 ): Promise<DevelopmentProvider> {
-  const { home, publicUrl, listenAt, log, onWrong, keys } = options
+  const { home, publicUrl, firstPort, listenAt, log, onWrong, keys } = options
   const known = readAccounts(home)
-  const made = known ?? { ...(await createAccounts()).stored, unseen: accountNames }
+  const made = known ?? { ...(await createAccounts(firstPort)).stored, unseen: accountNames }
   const { stored, passwords } = await renewUnseen(made)
   const server = http.createServer()
   const port = await listen(server, stored.port, listenAt)

@@ -98,7 +98,7 @@ export const everyone = {
 
 export const viewer: Role = {
   name: 'viewer',
-  description: 'Read-only access to everything except administration',
+  description: 'Read-only access to everything except alerts and administration',
   pub: {
     allow: subjectsOf(contracts.filter((contract) => isReading(contract) && !isAdministration(contract))),
   },

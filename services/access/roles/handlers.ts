@@ -39,6 +39,7 @@ export function roleHandlers(state: RoleState): Handlers<typeof roleContracts> {
         .toSorted((a, b) => (a.name < b.name ? -1 : 1))
         .filter(({ name }) => after === undefined || name > after)
         .slice(0, limit)
+        .map((role) => ({ ...role, builtIn: isBuiltIn(role.name) }))
     },
     put: async (role, call) => {
       refuseBuiltIn(role.name)

@@ -31,6 +31,8 @@ export interface SignInConfig {
    * this host reaches both, as the host of a container does.
    */
   readonly developmentPort?: number | undefined
+  /** Where it listens otherwise, when it starts for the first time. */
+  readonly firstDevelopmentPort?: number
 }
 
 export interface SignIn {
@@ -94,7 +96,7 @@ const componentOf = (problem: string | undefined): Component => ({
 const wrongPassword = new GantryError('UNAUTHENTICATED', 'wrong user name or password')
 
 async function standIn(
-  { home, host, publicUrl, developmentPort }: SignInConfig,
+  { home, host, publicUrl, developmentPort, firstDevelopmentPort }: SignInConfig,
   { assignments, refused, log }: Pick<Surroundings, 'assignments' | 'refused' | 'log'>,
 ): Promise<DevelopmentProvider | undefined> {
   const isReachable = developmentPort === undefined && !isLoopbackHost(host)
@@ -108,6 +110,7 @@ async function standIn(
   return startDevelopmentProvider({
     home,
     publicUrl,
+    ...(firstDevelopmentPort !== undefined && { firstPort: firstDevelopmentPort }),
     ...(developmentPort !== undefined && { listenAt: { host, port: developmentPort } }),
     log,
     onWrong: (from) => refused(wrongPassword, from === undefined ? {} : { from }),

@@ -3,6 +3,8 @@ import type { Sealer } from '../../../broker/identity/seal.ts'
 import { type AlertWebhook, maxWebhooks } from '../../../subjects/observability/alert-model.ts'
 import type { alerts } from '../../../subjects/observability/alerts.ts'
 import type { Handlers } from '../../../subjects/kit/contract.ts'
+import { product } from '../../../subjects/kit/names.ts'
+import { nearest } from '../../../subjects/kit/nearest.ts'
 import { GantryError, notAccepted } from '../../../subjects/kit/errors.ts'
 import type { AlertState, StoredWebhook } from '../record.ts'
 import { InnerAddressError } from '../../../broker/common/inner-addresses.ts'
@@ -17,6 +19,8 @@ export interface WebhookDependencies {
   readonly deliveries: Deliveries
   readonly sealer: Sealer
   readonly innerHosts: ReadonlySet<string>
+  /** Names of all alert rules. */
+  readonly ruleNames: () => Promise<readonly string[]>
 }
 
 type WebhookVerb = 'webhooks' | 'put-webhook' | 'delete-webhook' | 'test-webhook'
@@ -27,6 +31,7 @@ export function webhookHandlers({
   deliveries,
   sealer,
   innerHosts,
+  ruleNames,
 }: WebhookDependencies): Pick<Handlers<typeof alerts>, WebhookVerb> {
   const shown = ({ sealedUrl, sealedSecret: _sealed, ...webhook }: StoredWebhook): AlertWebhook => ({
     ...webhook,
@@ -38,10 +43,20 @@ export function webhookHandlers({
     if (webhook === undefined) throw new GantryError('NOT_FOUND', `there is no webhook ${name}`)
     return webhook
   }
+  /** A webhook of a rule that is not there would never be told anything. */
+  const requireRules = async (rules: readonly string[]): Promise<void> => {
+    const known = await ruleNames()
+    const index = rules.findIndex((rule) => !known.includes(rule))
+    if (index < 0) return
+    const near = nearest(rules[index]!, known)
+    const fix = near === undefined ? `see "${product} alerts rules"` : `did you mean ${near}?`
+    throw notAccepted(`rules.${index}`, `names an alert rule that does not exist: ${fix}`)
+  }
   return {
     webhooks: async () => (await webhooks.list()).map(shown),
     'put-webhook': async ({ name, url, secret, rules, enabled }, call) => {
       if (url !== undefined) requireSafe(url, innerHosts)
+      if (rules !== undefined) await requireRules(rules)
       const known = await webhooks.get(name)
       if (known === undefined && url === undefined)
         throw notAccepted('url', 'is missing: a new webhook requires it')

@@ -19,6 +19,9 @@ export function programSizeOf(type: PatternType, text: string): number {
   return RE2JS.compile(translate(type, text)).programSize()
 }
 
+/** Nothing is repeated by the star that it begins with. */
+const looksLikeGlob = /^\*/
+
 /**
  * A pattern of a person as one of RE2, whose matching takes time in proportion to the text whatever the pattern is. It
  * must match the whole path. Throws GantryError NOT_ACCEPTED, of the field `regex`, for what is no pattern, for what
@@ -31,8 +34,9 @@ export function translate(type: PatternType, text: string): string {
     size = RE2JS.compile(pattern).programSize()
   } catch (error) {
     if (!(error instanceof RE2JSException)) throw error
+    const hint = type === 'GLOB' || !looksLikeGlob.test(text) ? '' : '. For a glob such as *.tmp, choose GLOB'
     throw refusedPattern(
-      `is not a valid pattern: ${error.message.replace('error parsing regexp: ', '')}`,
+      `is not a valid pattern: ${error.message.replace('error parsing regexp: ', '')}${hint}`,
       error,
     )
   }

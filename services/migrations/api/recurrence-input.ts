@@ -53,11 +53,14 @@ function requireSchedule(schedule: string, timeZone = defaultTimeZone): void {
   }
   try {
     if (nextOf(schedule, timeZone, Date.now()) !== null) return
-  } catch (error) {
-    const why = error instanceof Error ? error.message : String(error)
-    throw notAccepted('recurringSchedule', `must be a cron expression such as "0 22 * * *" (${why})`)
+  } catch (cause) {
+    throw notAccepted(
+      'recurringSchedule',
+      'must be a cron expression such as "0 22 * * *": minute, hour, day of the month, month, day of the week',
+      cause,
+    )
   }
-  throw notAccepted('recurringSchedule', 'never comes')
+  throw notAccepted('recurringSchedule', 'has no time in the future: correct the day or the month')
 }
 
 function isTimeZone(name: string): boolean {

@@ -6,6 +6,7 @@ import { judge, type Track } from '../../../services/alerts/judge.ts'
 import { isInner } from '../../../broker/common/inner-addresses.ts'
 import { post, signatureOf } from '../../../services/alerts/webhooks/post.ts'
 import { alertEvents, alerts } from '../../../subjects/observability/alerts.ts'
+import { alertKinds } from '../../../subjects/observability/alert-model.ts'
 import { fieldsOf } from '../../../subjects/kit/json-schema.ts'
 import { startReceiver } from '../../support/receiver.ts'
 
@@ -49,7 +50,10 @@ test.each([
 test('alerts name what is not everybody’s: viewers may not ask for them, and events say little', () => {
   for (const { subject } of Object.values(alerts)) expect(viewer.pub.allow).not.toContain(subject)
   for (const { payload } of Object.values(alertEvents))
-    expect(Object.keys(fieldsOf(payload))).toEqual(['id', 'rule', 'kind', 'severity', 'state'])
+    expect(Object.keys(fieldsOf(payload))).toEqual(['id', 'rule', 'kind', 'severity', 'state', 'migration'])
+  // Events of migrations name these anyway.
+  const named = Object.entries(alertKinds).filter(([, kind]) => 'migrationOf' in kind)
+  expect(named.map(([name]) => name).filter((name) => !/^(?:metadata-)?migration-/.test(name))).toEqual([])
 })
 
 test.each([

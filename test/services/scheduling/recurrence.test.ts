@@ -118,7 +118,7 @@ describe('what cannot be is refused, by its field', () => {
   test.each([
     [{ recurringSchedule: 'every night' }, 'recurringSchedule must be a cron expression'],
     [{ recurringSchedule: '61 * * * *' }, 'recurringSchedule must be a cron expression'],
-    [{ recurringSchedule: '0 0 31 2 *' }, 'recurringSchedule never comes'],
+    [{ recurringSchedule: '0 0 31 2 *' }, 'recurringSchedule has no time in the future'],
     [
       { recurringSchedule: '0 0 * * *', recurringTimeZone: 'Mars/Olympus' },
       'recurringTimeZone must be the name',

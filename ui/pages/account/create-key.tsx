@@ -1,15 +1,4 @@
-import {
-  Box,
-  Checkbox,
-  Modal,
-  NumberInput,
-  Radio,
-  SimpleGrid,
-  Stack,
-  Text,
-  TextInput,
-  Textarea,
-} from '@mantine/core'
+import { Box, Modal, NumberInput, Radio, SimpleGrid, Stack, Text, TextInput, Textarea } from '@mantine/core'
 import { useState } from 'react'
 import { keys } from '../../../subjects/access/keys.ts'
 import { extensions } from '../../../subjects/extensions/extensions.ts'
@@ -31,8 +20,8 @@ import { AsCommand } from '../../kit/as-command.tsx'
 import { Failure } from '../../kit/failure.tsx'
 import { FormButtons } from '../../kit/form-buttons.tsx'
 import { PermissionList } from '../../kit/permission-list.tsx'
+import { PermissionPicker } from '../../kit/permission-picker.tsx'
 import { allEvents, permitted } from '../../kit/permissions.ts'
-import { Lines } from '../../kit/schema-fields.tsx'
 import { TokenOnce } from '../../kit/token-once.tsx'
 
 /** What somebody makes a key for. */
@@ -100,7 +89,6 @@ const none = {
   days: '' as number | string,
   purpose: 'read' as Purpose,
   prefix: '',
-  filter: '',
   pub: [] as readonly string[],
   sub: [] as readonly string[],
 }
@@ -135,26 +123,15 @@ export function CreateKey({ isOpen, onClose }: { readonly isOpen: boolean; reado
     capabilities: { pub: { allow: [...pub] }, sub: { allow: [...sub] } },
     ...(typeof values.days === 'number' && { expiresInDays: values.days }),
   }
-  const problemOf = (beyond: readonly string[]) =>
-    beyond.length === 0 ? undefined : `Exceeds your role permissions: ${beyond.join(', ')}`
   const close = () => {
     create.reset()
     setValues(none)
     onClose()
   }
-  const has = (rules: readonly string[]) => rules.every((rule) => values.pub.includes(rule))
-  const toggle = (rules: readonly string[], isOn: boolean) =>
-    set({ pub: [...values.pub.filter((rule) => !rules.includes(rule)), ...(isOn ? rules : [])] })
   if (create.data !== undefined)
     return (
       <TokenOnce title="API key created" token={isOpen ? create.data.token : undefined} onClose={close} />
     )
-  const givable = permitted.flatMap(({ resource, label, reading, everything }) => {
-    const mayLook = reading.length > 0 && uncovered(own.allow, reading).length === 0
-    const mayAll = uncovered(own.allow, everything).length === 0
-    const isWanted = label.toLowerCase().includes(values.filter.toLowerCase())
-    return isWanted && (mayLook || mayAll) ? [{ resource, label, reading, everything, mayLook, mayAll }] : []
-  })
   return (
     <Modal opened={isOpen} onClose={close} title="Create an API key" size="xl">
       <form
@@ -216,70 +193,12 @@ export function CreateKey({ isOpen, onClose }: { readonly isOpen: boolean; reado
           />
         )}
         {values.purpose === 'custom' && (
-          <>
-            <TextInput
-              label="Filter"
-              type="search"
-              mt="sm"
-              mb="xs"
-              value={values.filter}
-              onChange={(event) => set({ filter: event.currentTarget.value })}
-            />
-            <div className="offers">
-              {givable.map(({ resource, label, reading, everything, mayLook, mayAll }) => (
-                <div key={resource}>
-                  <span>{label}</span>
-                  {mayLook && (
-                    <Checkbox
-                      label="Read"
-                      aria-label={`Read ${label.toLowerCase()}`}
-                      checked={has(reading) || has(everything)}
-                      disabled={has(everything)}
-                      onChange={(event) => toggle(reading, event.currentTarget.checked)}
-                    />
-                  )}
-                  {mayAll && (
-                    <Checkbox
-                      label="Full access"
-                      aria-label={`Full access to ${label.toLowerCase()}`}
-                      checked={has(everything)}
-                      onChange={(event) => toggle(everything, event.currentTarget.checked)}
-                    />
-                  )}
-                </div>
-              ))}
-            </div>
-            {uncovered(heard.allow, [allEvents]).length === 0 && (
-              <Checkbox
-                mt="sm"
-                label="Subscribe to all events"
-                checked={values.sub.includes(allEvents)}
-                onChange={(event) =>
-                  set({
-                    sub: event.currentTarget.checked
-                      ? [...values.sub, allEvents]
-                      : values.sub.filter((rule) => rule !== allEvents),
-                  })
-                }
-              />
-            )}
-            <Lines
-              label="Publish Allow"
-              description="Subjects, one per line. * matches one token, > matches one or more tokens at the end."
-              mt="sm"
-              value={values.pub}
-              error={problemOf(uncovered(own.allow, values.pub))}
-              onChange={(pub) => set({ pub: pub ?? [] })}
-            />
-            <Lines
-              label="Subscribe Allow"
-              description="Subjects, one per line. An extension needs gantry.extensions.<prefix>.>"
-              mt="sm"
-              value={values.sub}
-              error={problemOf(uncovered(heard.allow, values.sub))}
-              onChange={(sub) => set({ sub: sub ?? [] })}
-            />
-          </>
+          <PermissionPicker
+            pub={values.pub}
+            sub={values.sub}
+            own={{ pub: own.allow, sub: heard.allow }}
+            onChange={set}
+          />
         )}
         {values.purpose !== 'custom' && (
           <Box mt="sm">

@@ -1,16 +1,18 @@
 import { Group } from '@mantine/core'
-import { type Role, roles } from '../../../subjects/access/roles.ts'
+import { type ListedRole, type Role, roles } from '../../../subjects/access/roles.ts'
 import { pollMs, useAll } from '../../data/calls.ts'
 import { Action } from '../../kit/action.tsx'
-import { FormDialog } from '../../kit/form-dialog.tsx'
 import { Named } from '../../kit/named.tsx'
 import { Page } from '../../kit/page.tsx'
 import { Permissions } from '../../kit/permission-list.tsx'
 import { type Column, Table } from '../../kit/table.tsx'
+import { PutRole } from './put-role.tsx'
 
-const noRules = { pub: { allow: [] }, sub: { allow: [] }, visible_extensions: [] }
+const builtIn = 'Built-in roles cannot be changed. Create another role instead.'
 
-const columns: readonly Column<Role>[] = [
+const roleOf = ({ builtIn: _known, ...role }: ListedRole): Role => role
+
+const columns: readonly Column<ListedRole>[] = [
   { label: 'Name', cell: ({ name }) => <Named>{name}</Named>, by: ({ name }) => name },
   { label: 'Description', cell: ({ description }) => <Named>{description}</Named>, width: 2 },
   {
@@ -24,15 +26,13 @@ const columns: readonly Column<Role>[] = [
     label: 'Actions',
     cell: (role) => (
       <Group gap="xs">
-        <FormDialog
+        <PutRole
           button="Change"
           of={role.name}
           title={`Change the role ${role.name}`}
-          contract={roles.put}
-          verb="Change"
-          given={{ name: role.name }}
-          initial={role}
+          role={roleOf(role)}
           isSmall
+          unless={role.builtIn ? builtIn : undefined}
         />
         <Action
           contract={roles.delete}
@@ -40,6 +40,7 @@ const columns: readonly Column<Role>[] = [
           of={role.name}
           isSmall
           changes={['assignments']}
+          unless={role.builtIn ? builtIn : undefined}
           confirm={{ name: role.name, warning: 'Users lose this role at their next sign-in.' }}
         >
           Delete
@@ -57,13 +58,11 @@ export default function RolesPage() {
       title="Roles"
       error={error}
       contract={roles.list}
-      actions={
-        <FormDialog button="Create a role" isMain contract={roles.put} verb="Create" initial={noRules} />
-      }
+      actions={<PutRole button="Create a role" title="Create a role" isMain />}
     >
       <Table label="Roles" rows={data} columns={columns} idOf={({ name }) => name} searchedIn={searchedIn} />
     </Page>
   )
 }
 
-const searchedIn = ({ name, description }: Role) => [name, description]
+const searchedIn = ({ name, description }: ListedRole) => [name, description]

@@ -53,7 +53,9 @@ export function modeOf({ scanOnlyMigration, recurringMigration }: Draft, isScanO
 
 export function withMode(draft: Draft, mode: Mode): Draft {
   const { scanOnlyMigration: _once, recurringMigration: _recurring, ...rest } = draft
-  return { ...rest, ...said[mode] }
+  // Whoever copies again and again means what is new.
+  const usual = mode === 'recurring' ? { actionPolicy: 'SkipIfSizeAndTimeMatch' as const } : {}
+  return { ...usual, ...rest, ...said[mode] }
 }
 
 export interface Step {

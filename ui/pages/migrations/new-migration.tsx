@@ -220,7 +220,10 @@ function Steps({
           choices['inclusions']?.length === 0 && (
             <Text size="sm" mt="md">
               There are no rules of your own yet. Rules exclude files or limit a migration to some.{' '}
-              <Link to="/rules">Create rules</Link>, or continue without.
+              <Link to="/rules" target="_blank">
+                Create rules
+              </Link>{' '}
+              in a new tab, or continue without.
             </Text>
           )}
         {at === 0 && <Browse draft={draft} onChange={change} />}

@@ -4,6 +4,7 @@ import { migrations } from '../../../subjects/migrations/migrations.ts'
 import { verifications } from '../../../subjects/migrations/verifications.ts'
 import type { Migration } from '../../../subjects/migrations/model/model.ts'
 import { type Info, RateMeter } from '../../../subjects/migrations/rate.ts'
+import { defaultTimeZone } from '../../../subjects/migrations/model/recurrence.ts'
 import { stats } from '../../../subjects/migrations/stats.ts'
 import { pollMs, useAnswer } from '../../data/calls.ts'
 import { Chart, ChartSpace } from '../../kit/chart.tsx'
@@ -62,7 +63,7 @@ export function Overview({ migration }: { readonly migration: Migration }) {
             <Text size="sm">
               {migration.recurringMigration
                 ? 'Of the current or last scan.'
-                : 'Since the first start. Files that are found or copied again are counted again.'}
+                : 'Since the first start. Files that are found or copied again are counted again, with the size that they had then.'}
             </Text>
             <Facts>
               <Fact label="Found">{filesText(progress.filesScanned, progress.totalBytes)}</Fact>
@@ -88,6 +89,11 @@ export function Overview({ migration }: { readonly migration: Migration }) {
           <Fact label="Next scan">
             <Time at={migration.nextRecurrenceTime} />
           </Fact>
+          {migration.recurringSchedule !== undefined && (
+            <Fact label="Schedule">
+              <Named>{`${migration.recurringSchedule} (${migration.recurringTimeZone ?? defaultTimeZone})`}</Named>
+            </Fact>
+          )}
           <Fact label="Priority">{wordsOf(migration.migrationPriority)}</Fact>
           <Fact label="Action policy">{migration.targetActionPolicy}</Fact>
           <Fact label="Moved by">{wordsOf(migration.movedBy ?? 'default')}</Fact>

@@ -24,6 +24,18 @@ const searchedIn = ({ path, reason = '' }: Sample) => [path, reason]
 
 const filesOf = (count: number, bytes: number) => `${countOf(count, 'file')}, ${sizeText(bytes)}`
 
+/** What the samples are of. */
+const entriesIn = (plan: PlanView): number =>
+  plan.filesToCopy +
+  plan.filesToReplace +
+  plan.filesToCompare +
+  plan.filesToSkip +
+  plan.filesExcluded +
+  plan.filesToDelete +
+  plan.foldersToMake +
+  plan.pathsRefused +
+  plan.unreadablePaths
+
 /** What a migration would do as things are. */
 export function Plan({ migrationId }: { readonly migrationId: string }) {
   const session = useSession()
@@ -85,6 +97,11 @@ export function Plan({ migrationId }: { readonly migrationId: string }) {
           There are more deletions than this migration makes without approval. It stops before deleting until
           you approve.
         </Alert>
+      )}
+      {plan.samples.length > 0 && plan.samples.length < entriesIn(plan) && (
+        <Text size="sm" mt="sm">
+          {`The table shows a sample of ${countText(plan.samples.length)} of ${countText(entriesIn(plan))} paths. A path that is not in it may still be copied: test it under Rules of the migration.`}
+        </Text>
       )}
       {plan.samples.length > 0 && (
         <Table

@@ -18,12 +18,21 @@ interface TargetState {
  */
 export function targetState({
   state,
-  progress: { failedPaths, migratedPercentage: percentage, filesScanned },
+  progress: {
+    failedPaths,
+    migratedPercentage: percentage,
+    filesScanned,
+    unscheduledEvents = 0,
+    scheduledEvents = 0,
+  },
   isScanned,
   isBlocked = false,
   scans,
 }: Pick<Info, 'state'> & {
-  readonly progress: Pick<Info['progress'], 'failedPaths' | 'migratedPercentage' | 'filesScanned'>
+  readonly progress: Pick<
+    Info['progress'],
+    'failedPaths' | 'migratedPercentage' | 'filesScanned' | 'unscheduledEvents' | 'scheduledEvents'
+  >
   readonly isScanned: boolean
   /** Whether something keeps it from following its source. */
   readonly isBlocked?: boolean
@@ -32,6 +41,9 @@ export function targetState({
   const missing = failedPaths === 0 ? '' : `, except ${countOf(failedPaths, 'failed path')}`
   if (state === 'LIVE' && isBlocked)
     return { says: `First scan complete${missing}; does not follow its source now` }
+  const pending = unscheduledEvents + scheduledEvents
+  if (state === 'LIVE' && pending > 0)
+    return { says: `First scan complete${missing}; ${countOf(pending, 'change')} on the way to the target` }
   if (state === 'LIVE') return { percentage: 100, says: `Complete${missing}; follows its source` }
   if (state === 'COMPLETED' || state === 'WAITING_FOR_NEXT_RECURRENCE')
     return { percentage: 100, says: `Complete${missing}` }

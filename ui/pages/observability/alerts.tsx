@@ -1,5 +1,5 @@
 import { Group } from '@mantine/core'
-import { useState } from 'react'
+import { useMemo, useState } from 'react'
 import type { Output } from '../../../subjects/kit/contract.ts'
 import { kindOf } from '../../../subjects/observability/alert-model.ts'
 import { alerts } from '../../../subjects/observability/alerts.ts'
@@ -14,6 +14,7 @@ import { durationText } from '../../kit/format.ts'
 import { MigrationLink } from '../../kit/migration-link.tsx'
 import { Named, Time } from '../../kit/named.tsx'
 import { Page } from '../../kit/page.tsx'
+import type { Choices } from '../../kit/schema-fields.tsx'
 import { Status } from '../../kit/status.tsx'
 import { type Column, Table } from '../../kit/table.tsx'
 import { timeColumn } from '../../kit/time-column.tsx'
@@ -34,6 +35,7 @@ type Alert = Output<(typeof alerts)['get']>
 
 const alertColumns: readonly Column<Alert>[] = [
   { label: 'State', cell: ({ state }) => <Status of={state} />, by: ({ state }) => state },
+  { label: 'Rule', cell: ({ rule }) => <Named>{rule}</Named>, by: ({ rule }) => rule },
   { label: 'Severity', cell: ({ severity }) => <Status of={severity} />, by: ({ severity }) => severity },
   {
     label: 'Object',
@@ -126,7 +128,12 @@ function Rules() {
   return (
     <>
       <Group mb="sm">
-        <FormDialog button="Create a rule" contract={alerts['put-rule']} verb="Create" />
+        <FormDialog
+          button="Create a rule"
+          contract={alerts['put-rule']}
+          verb="Create"
+          initial={{ kind: 'migration-failed', severity: 'warning', enabled: true }}
+        />
       </Group>
       <Table label="Alert rules" rows={data} columns={ruleColumns} idOf={({ name }) => name} />
     </>
@@ -135,9 +142,11 @@ function Rules() {
 
 type Webhook = Output<(typeof alerts)['webhooks']>[number]
 
-const webhookColumns: readonly Column<Webhook>[] = [
+/** @param choices rules to choose from */
+const webhookColumns = (choices: Choices): readonly Column<Webhook>[] => [
   { label: 'Name', cell: ({ name }) => <Named>{name}</Named>, by: ({ name }) => name },
   { label: 'URL', cell: ({ url }) => <Named>{url}</Named>, width: 2 },
+  { label: 'Rules', cell: ({ rules }) => <Named>{rules?.join(', ') ?? 'all'}</Named> },
   { label: 'Enabled', cell: ({ enabled }) => (enabled ? 'yes' : 'no') },
   { label: 'Pending', cell: ({ waiting }) => waiting },
   timeColumn('Last success', ({ lastSuccess }) => lastSuccess?.time),
@@ -174,6 +183,7 @@ const webhookColumns: readonly Column<Webhook>[] = [
           title={`Change ${name}`}
           contract={alerts['put-webhook']}
           verb="Save"
+          choices={choices}
           given={{ name }}
           initial={{ url, enabled, ...(rules && { rules }) }}
           secrets={['secret']}
@@ -196,6 +206,9 @@ const webhookColumns: readonly Column<Webhook>[] = [
 
 function Webhooks() {
   const { data } = useAnswer(alerts.webhooks, {}, { everyMs: pollMs })
+  const { data: rules = [] } = useAll(alerts.rules, ({ name }) => name)
+  const choices = useMemo(() => ({ rules: rules.map(({ name }) => name) }), [rules])
+  const columns = useMemo(() => webhookColumns(choices), [choices])
   const [secret, setSecret] = useState<string>()
   return (
     <>
@@ -204,6 +217,7 @@ function Webhooks() {
           button="Add a webhook"
           contract={alerts['put-webhook']}
           verb="Add"
+          choices={choices}
           secrets={['secret']}
           onDone={(added) => setSecret(added.secret)}
         />
@@ -212,9 +226,14 @@ function Webhooks() {
         <Empty>There are no webhooks yet. A webhook receives each alert as a signed request.</Empty>
       )}
       {data !== undefined && data.length > 0 && (
-        <Table label="Webhooks" rows={data} columns={webhookColumns} idOf={({ name }) => name} />
+        <Table label="Webhooks" rows={data} columns={columns} idOf={({ name }) => name} />
       )}
-      <TokenOnce title="Signing secret" token={secret} onClose={() => setSecret(undefined)} />
+      <TokenOnce
+        title="Signing secret"
+        token={secret}
+        use="Each message is signed with it, as Standard Webhooks describes. Give it to the receiver, so that it can check the signature."
+        onClose={() => setSecret(undefined)}
+      />
     </>
   )
 }

@@ -116,6 +116,7 @@ function CreateRule({ contracts, what }: { readonly contracts: Contracts; readon
             key={way}
             contract={contracts[way]}
             verb="Create"
+            {...(way === 'create-regex' && { initial: { patternType: 'GLOB' } })}
             onCancel={() => setWay(undefined)}
             onDone={() => setWay(undefined)}
           />

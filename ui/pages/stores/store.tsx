@@ -57,6 +57,7 @@ export default function StorePage() {
             <Action
               contract={filesystems.delete}
               input={store}
+              unless={uses.length > 0 ? 'Migrations use this store: delete them first.' : undefined}
               confirm={{
                 name: store.fileSystemId,
                 warning: 'The store and its credentials are deleted from Gantry. Its files stay.',
