@@ -32,7 +32,7 @@ import {
   stepsOf,
   withMode,
 } from './draft.ts'
-import { SchedulePreview } from './schedule-preview.tsx'
+import { isSchedule, SchedulePreview } from './schedule-preview.tsx'
 import { Plan } from './plan.tsx'
 
 const pageTitle = 'Create a migration'
@@ -212,9 +212,7 @@ function Steps({
             problems={[...problems, ...name.problems]}
           />
         )}
-        {steps[at]?.title === 'Schedule' && (
-          <SchedulePreview schedule={draft.recurringSchedule} timeZone={draft.recurringTimeZone} />
-        )}
+        {steps[at]?.title === 'Schedule' && <SchedulePreview schedule={draft} />}
         {steps[at]?.title === 'Rules' &&
           choices['exclusions']?.length === 0 &&
           choices['inclusions']?.length === 0 && (
@@ -237,7 +235,10 @@ function Steps({
             </Button>
           )}
           {at < lastToFill && (
-            <Button type="submit" disabled={!isReady}>
+            <Button
+              type="submit"
+              disabled={!isReady || (steps[at]?.title === 'Schedule' && !isSchedule(draft))}
+            >
               Next
             </Button>
           )}
