@@ -163,15 +163,35 @@ function replyText(
   const values = Object.values(reply)
   if (values.length === 0) return 'done\n'
   if (values.every((value) => isRows(value) && value.length === 0)) return 'none\n'
-  const lists = Object.entries(reply).filter(([, value]) => isRows(value) && value.length > 0)
-  const plain = Object.fromEntries(
-    Object.entries(reply).filter(([name]) => !lists.some(([one]) => one === name)),
-  )
+  const { plain, lists } = withoutLists(reply, '')
   const tables = lists.map(
-    ([name, value]) =>
-      `\n${terminal.style('bold', printable(name))}\n${replyText(terminal, schema.properties?.[name] ?? {}, value, columns)}`,
+    ({ name, rows }) =>
+      `\n${terminal.style('bold', printable(name))}\n${replyText(terminal, fieldSchema(schema, name) ?? {}, rows, columns)}`,
   )
   return pairsText(terminal, pairsOf(terminal, plain, schema, '')) + tables.join('')
+}
+
+interface NamedRows {
+  /** `running.migrations` of one in another. */
+  readonly name: string
+  readonly rows: readonly Row[]
+}
+
+/** An object, and its lists that have something, those of objects in it too. */
+function withoutLists(row: Row, before: string): { readonly plain: Row; readonly lists: NamedRows[] } {
+  const lists: NamedRows[] = []
+  const plain = Object.entries(row).flatMap(([key, value]): [string, unknown][] => {
+    const name = `${before}${key}`
+    if (isRows(value) && value.length > 0) {
+      lists.push({ name, rows: value })
+      return []
+    }
+    if (!isRow(value)) return [[key, value]]
+    const inner = withoutLists(value, `${name}.`)
+    lists.push(...inner.lists)
+    return [[key, inner.plain]]
+  })
+  return { plain: Object.fromEntries(plain), lists }
 }
 
 /** Fields whose texts are the platform's own, and may name commands. */

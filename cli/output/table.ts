@@ -51,7 +51,7 @@ export function pairsText(terminal: Terminal, pairs: readonly (readonly [string,
 
 /** Of a terminal's width, the most that a column takes whose values stay whole: paths can be longer than any terminal. */
 const maxWholeShare = 0.6
-const isKey = (title: string, column: number): boolean => column === 0 || /(?:^i|I)d$/.test(title)
+const isKey = (title: string, column: number): boolean => column === 0 || title === 'id'
 
 /** Widths of the columns that fit, the widest ones made narrower; undefined when all do as they are. */
 function fittingWidths(rows: readonly (readonly string[])[], columns: number): number[] | undefined {

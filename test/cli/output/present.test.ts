@@ -362,3 +362,12 @@ test('only one output format can be used', () => {
   expect(() => wantedOf({ json: true, output: 'yaml' })).toThrow(/yaml and json cannot be used together/)
   expect(() => wantedOf({ columns: 'id,,x' })).toThrow(/--columns/)
 })
+
+test('lists in objects of a reply are tables too', () => {
+  const list = (migrations: readonly object[]) => ({ migrations, count: migrations.length })
+  const one = { id: 'sales', state: 'RUNNING', progress: { migratedPercentage: 40, failedPaths: 2 } }
+  const { out } = shown(migrations.summary, { overallCount: 1, running: list([one]), live: list([]) })
+  expect(out).toMatch(/\nrunning\.migrations\nid +migratedPercentage/)
+  expect(out).toMatch(/\nsales +40 /)
+  expect(out).not.toContain('progress.')
+})
