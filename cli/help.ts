@@ -87,7 +87,9 @@ export function usageOf(shape: Shape): string {
 export function exampleOf(contract: Contract, shape: Shape, words?: readonly string[]): string {
   const { resource, cli } = contract
   if (words === undefined && cli?.example !== undefined) return cli.example
-  const args = shape.args.filter(({ required }) => required).map(({ flag }) => `my-${flag.split('-')[0]}`)
+  const args = shape.args
+    .filter(({ required }) => required)
+    .map(({ flag, choices }) => choices?.[0] ?? `my-${flag.split('-')[0]}`)
   const flags = shape.flags
     .filter(({ required }) => required)
     .map((field) => `${typed(shape, field)} ${quoted(field)}`)

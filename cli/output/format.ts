@@ -1,5 +1,5 @@
 import { unlimited } from '../../subjects/migrations/bandwidth.ts'
-import { sizeText } from '../../subjects/kit/binary-size.ts'
+import { rateText, sizeText } from '../../subjects/kit/binary-size.ts'
 import type { JsonSchema } from '../../subjects/kit/json-schema.ts'
 
 let counts: Intl.NumberFormat | undefined
@@ -68,6 +68,7 @@ const isMoment = (text: string): boolean => /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\
 function numberText(value: number, name: string, { description = '' }: JsonSchema): string {
   if (value === unlimited && /-1 (?:for no limit|stands for none)/.test(description)) return 'no limit'
   if (/since 1970/i.test(description) || /millis$/i.test(name)) return momentText(new Date(value))
+  if (/bytesPerSecond/i.test(name)) return rateText(value)
   if (!Number.isInteger(value) && !/bytes/i.test(name)) return value.toFixed(1)
   return /\bbytes\b/i.test(description) || /byte/i.test(name) ? sizeText(value) : String(value)
 }

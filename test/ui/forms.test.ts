@@ -99,6 +99,7 @@ test('a mode is what the contract takes for it, and fields of another mode are n
   for (const mode of modeNames) expect(modeOf(withMode(draft, mode))).toBe(mode)
   expect(modeOf(draft, false)).toBe('live')
   expect(modeOf(draft)).toBe('once')
+  expect(withMode(draft, 'recurring').actionPolicy).toBe('SkipIfSizeAndTimeMatch')
   const live = withMode(withMode(draft, 'recurring'), 'live')
   expect(inputOf(live, stepsOf('live', live))).toEqual({
     path: '/',

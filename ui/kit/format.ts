@@ -14,6 +14,9 @@ export const wordsOf = (name: string): string =>
 const labels = new Map(
   Object.entries({
     pub: 'Publish',
+    regex: 'Pattern',
+    rbac: 'Permission checks',
+    stats: 'Statistics',
     sub: 'Subscribe',
     scanOnly: 'Copy once by default',
     scanOnlyMigration: 'Copy once',

@@ -51,11 +51,18 @@ export function modeOf({ scanOnlyMigration, recurringMigration }: Draft, isScanO
   return (scanOnlyMigration ?? isScanOnly) ? 'once' : 'live'
 }
 
+/** Whoever copies again and again means what is new. */
+const recurringPolicy = 'SkipIfSizeAndTimeMatch'
+
 export function withMode(draft: Draft, mode: Mode): Draft {
-  const { scanOnlyMigration: _once, recurringMigration: _recurring, ...rest } = draft
-  // Whoever copies again and again means what is new.
-  const usual = mode === 'recurring' ? { actionPolicy: 'SkipIfSizeAndTimeMatch' as const } : {}
-  return { ...usual, ...rest, ...said[mode] }
+  const { scanOnlyMigration: _once, recurringMigration: wasRecurring, ...rest } = draft
+  const { actionPolicy, ...others } = rest
+  const isUsual = wasRecurring === true && actionPolicy === recurringPolicy
+  return {
+    ...(mode === 'recurring' && { actionPolicy: recurringPolicy }),
+    ...(isUsual ? others : rest),
+    ...said[mode],
+  }
 }
 
 export interface Step {

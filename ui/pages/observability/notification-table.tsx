@@ -29,8 +29,8 @@ function ObjectOf({ notification }: { readonly notification: Notification }) {
 
 const columns: readonly Column<Notification>[] = [
   timeColumn('Time', ({ created }) => created),
-  { label: 'Level', cell: ({ level }) => <Status of={level} />, by: ({ level }) => level, width: 0.7 },
-  { label: 'Resolved', cell: ({ resolved }) => (resolved ? 'yes' : ''), width: 0.7 },
+  { label: 'Level', cell: ({ level }) => <Status of={level} />, by: ({ level }) => level, width: 0.9 },
+  { label: 'Resolved', cell: ({ resolved }) => (resolved ? 'yes' : ''), width: 0.9 },
   { label: 'Type', cell: ({ type }) => wordsOf(type), by: ({ type }) => type },
   { label: 'Object', cell: (one) => <ObjectOf notification={one} />, by: objectOf },
   { label: 'Message', cell: ({ message }) => <Named>{message}</Named>, width: 3 },
