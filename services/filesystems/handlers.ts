@@ -207,7 +207,7 @@ const nounFor = ({ length }: readonly string[]): string => (length === 1 ? 'migr
 
 const inUse = ({ migrations, isBegun }: PlaceInUse, place: string): string =>
   isBegun
-    ? `${place} is in use by ${nounFor(migrations)} ${migrations.join(', ')}, started during the removal: the removal was stopped and may be incomplete`
+    ? `${place} is in use by ${nounFor(migrations)} ${migrations.join(', ')}, which started during the removal: the removal was stopped and may be incomplete`
     : `${place} is in use: stop ${nounFor(migrations)} ${migrations.join(', ')} first`
 
 /** Why a removal broke off after something was gone: callers, and the audit log, are told how much. */
