@@ -8,9 +8,9 @@ import { useMigrationEvents, useMigrations } from '../../data/migrations.ts'
 import { useSession } from '../../data/session-context.ts'
 import { Empty } from '../../kit/empty.tsx'
 import { sizeText } from '../../../subjects/kit/binary-size.ts'
-import { countText, wordsOf } from '../../kit/format.ts'
+import { countText, durationText, wordsOf } from '../../kit/format.ts'
 import { MigrationLink } from '../../kit/migration-link.tsx'
-import { Named } from '../../kit/named.tsx'
+import { Named, Time } from '../../kit/named.tsx'
 import { Page } from '../../kit/page.tsx'
 import { MigrationStatus } from '../../kit/status.tsx'
 import { type Column, Table } from '../../kit/table.tsx'
@@ -45,6 +45,19 @@ const columns: readonly Column<Migration>[] = [
     label: 'Failures',
     cell: ({ failedPathCount }) => (failedPathCount > 0 ? countText(failedPathCount) : ''),
     by: ({ failedPathCount }) => failedPathCount,
+  },
+  {
+    label: 'Lag, next scan',
+    cell: ({ state, changeLagSeconds, nextRecurrenceTime }) =>
+      nextRecurrenceTime !== undefined ? (
+        <Time at={nextRecurrenceTime} />
+      ) : state === 'LIVE' && changeLagSeconds !== undefined ? (
+        durationText(changeLagSeconds)
+      ) : (
+        ''
+      ),
+    by: ({ changeLagSeconds }) => changeLagSeconds ?? -1,
+    width: 1.2,
   },
   {
     label: 'Priority',
