@@ -44,6 +44,11 @@ export interface PartitionsAsked {
 /** A metastore has the second in which a partition was made. */
 const createdGrainMs = 1_000
 
+/** A look takes so many times as long as the listing of all names that it begins with, at least. */
+const lookPerListing = 10
+/** Longer a look does not go on for that. */
+const mostLookMs = 60_000
+
 /** More than this share of a table's partitions is not dropped without approval, where they are more than `maxDrops`. */
 const guardedShare = 0.5
 
@@ -57,6 +62,7 @@ export async function reconcilePartitions(
   { table, source, names, isNew, after, maxDrops, gates, isOver }: PartitionsAsked,
   signal: AbortSignal,
 ): Promise<PartitionsDone> {
+  const beganMs = performance.now()
   const [atSource, atTarget] =
     names === undefined
       ? await Promise.all([
@@ -65,7 +71,11 @@ export async function reconcilePartitions(
         ])
       : [names, names]
   const union = sortedUnion(atSource, atTarget).filter((name) => after === undefined || isAfter(name, after))
+  const listedMs = performance.now()
+  // Whoever goes on later lists all names again.
+  const leastMs = Math.min(mostLookMs, (listedMs - beganMs) * lookPerListing)
   const inSource = new Set(atSource)
+  const inTarget = new Set(atTarget)
   const surplus = names === undefined ? atTarget.filter((name) => !inSource.has(name)) : []
   const mayDrop = surplus.length <= Math.max(maxDrops, atTarget.length * guardedShare)
   let [arrived, written] = [0, 0]
@@ -91,7 +101,13 @@ export async function reconcilePartitions(
           signal,
         ),
       ),
-      isNew ? new Map<string, Partition>() : partitionsByKey(sides.target.partitions(table, batch, signal)),
+      partitionsByKey(
+        // Of a table with many partitions a metastore takes long to say that it has none of these.
+        partitionsOf(
+          batch.filter((name) => inTarget.has(name)),
+          (some) => sides.target.partitions(table, some, signal),
+        ),
+      ),
     ])
     const [added, altered, dropped]: [Partition[], Partition[], string[]] = [[], [], []]
     for (const name of batch) {
@@ -128,10 +144,16 @@ export async function reconcilePartitions(
     if (sides.dry === undefined) await carryPartitionStatistics(sides, table, left, signal)
     written += added.length - missing + altered.length + (mayDrop ? dropped.length : 0)
     const isLast = at + partitionsAtOnce >= union.length
-    if (!isLast && isOver()) return { ...done(), after: batch.at(-1)!, held: 0 }
+    if (!isLast && isOver() && performance.now() - listedMs > leastMs)
+      return { ...done(), after: batch.at(-1)!, held: 0 }
   }
   return { ...done(), held: mayDrop ? 0 : surplus.length }
 }
+
+const partitionsOf = async (
+  names: readonly string[],
+  ask: (names: readonly string[]) => Promise<readonly Partition[]>,
+): Promise<readonly Partition[]> => (names.length === 0 ? [] : ask(names))
 
 const partitionsByKey = async (asked: Promise<readonly Partition[]>): Promise<Map<string, Partition>> =>
   new Map((await asked).map((partition) => [valuesKey(partition.values), partition]))

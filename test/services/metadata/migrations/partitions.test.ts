@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import { StoreError } from '../../../../services/drivers/contract/store-error.ts'
 import type { Catalog, CatalogWriter } from '../../../../services/metadata/catalogs/contract/catalog.ts'
@@ -44,6 +45,50 @@ test('partitions of a table arrive though one of them fails, which is told with 
     failure: { failureClass: 'io', message: 'day=d0007 failed' },
   })
   expect(await target.partitionNames(days, never)).toHaveLength(2_499)
+})
+
+test('a target is not asked for partitions that it does not have', async () => {
+  const all = Array.from({ length: 2_500 }, (_, index) => partition(`d${String(index).padStart(4, '0')}`))
+  const target = catalogOf(all.slice(0, 10))
+  const asked: number[] = []
+  const { partitions } = target
+  target.partitions = (table, names, signal) => {
+    asked.push(names.length)
+    return partitions(table, names, signal)
+  }
+  const sides = new Sides(catalogOf(all), target, {
+    locations: { from: [], to: undefined, mappings: [] },
+    statistics: 'none',
+  })
+  const source = table(days.database, days.name)
+  const of = { table: days, source, isNew: false, maxDrops: 0, gates: [], isOver: () => false }
+  expect(await reconcilePartitions(sides, of, never)).toEqual({ arrived: 2_500, written: 2_490, held: 0 })
+  expect(asked).toEqual([10])
+})
+
+test.for([
+  ['ends after a batch once its time is over', 0, 300, { arrived: 1_000, after: 'day=d0999' }],
+  ['goes on where listing all names again would take longer than that', 200, 0, { arrived: 2_500 }],
+] as const)('a look at partitions %s', async ([, listingMs, batchMs, done]) => {
+  const all = Array.from({ length: 2_500 }, (_, index) => partition(`d${String(index).padStart(4, '0')}`))
+  const from = catalogOf(all)
+  const { partitionNames, partitions } = from
+  from.partitionNames = async (...asked) => {
+    await delay(listingMs)
+    return partitionNames(...asked)
+  }
+  from.partitions = async (...asked) => {
+    await delay(batchMs)
+    return partitions(...asked)
+  }
+  const sides = new Sides(from, catalogOf([]), {
+    locations: { from: [], to: undefined, mappings: [] },
+    statistics: 'none',
+  })
+  const source = table(days.database, days.name)
+  const of = { table: days, source, isNew: true, maxDrops: 0, gates: [], isOver: () => true }
+  const { after, arrived } = await reconcilePartitions(sides, of, never)
+  expect({ arrived, ...(after !== undefined && { after }) }).toEqual(done)
 })
 
 test('a partition that was made after its table was seen waits for its own files', async () => {
