@@ -51,7 +51,7 @@ test('a target is not asked for partitions that it does not have', async () => {
   const all = Array.from({ length: 2_500 }, (_, index) => partition(`d${String(index).padStart(4, '0')}`))
   const target = catalogOf(all.slice(0, 10))
   const asked: number[] = []
-  const { partitions } = target
+  const partitions = target.partitions.bind(target)
   target.partitions = (table, names, signal) => {
     asked.push(names.length)
     return partitions(table, names, signal)
@@ -72,7 +72,8 @@ test.for([
 ] as const)('a look at partitions %s', async ([, listingMs, batchMs, done]) => {
   const all = Array.from({ length: 2_500 }, (_, index) => partition(`d${String(index).padStart(4, '0')}`))
   const from = catalogOf(all)
-  const { partitionNames, partitions } = from
+  const partitionNames = from.partitionNames.bind(from)
+  const partitions = from.partitions.bind(from)
   from.partitionNames = async (...asked) => {
     await delay(listingMs)
     return partitionNames(...asked)
