@@ -46,7 +46,7 @@ export default defineConfig({
             },
             {
               name: 'shown',
-              test: /\/ui\/kit\/(?:chart|empty|error-boundary|extension-content|facts|health|later|metric-chart|named|status|table|tabs)\.|\/subjects\/kit\//,
+              test: /\/ui\/kit\/(?:chart|empty|error-boundary|extension-content|facts|health|later|metric-chart|migration-link|named|status|table|tabs)\.|\/subjects\/kit\//,
               priority: 2,
             },
             { name: 'forms', test: /\/ui\/kit\/(?!markdown)/, minShareCount: 2, priority: 1 },

@@ -59,7 +59,8 @@ chromiumTest(
       'running',
       'completed',
     ])
-    expect(texts.at(-1)).toContain('so far')
+    // How long it has been over says nothing of it.
+    expect(texts.at(-1)).toBe('completed')
     await page.getByText('All changes of state').click()
     await page.getByRole('table', { name: 'Changes of state' }).getByText('running').waitFor()
   },
