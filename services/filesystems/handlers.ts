@@ -8,6 +8,7 @@ import {
   isDiscoverable,
 } from '../../subjects/filesystems/filesystems.ts'
 import type { filesystemsInternal } from '../../subjects/filesystems/internal.ts'
+import { listed } from '../../subjects/kit/plural.ts'
 import { maxPageLength } from '../../subjects/kit/schemas.ts'
 import { StoreError, timeOf } from '../drivers/index.ts'
 import { product } from '../../subjects/kit/names.ts'
@@ -60,13 +61,9 @@ export function filesystemHandlers(dependencies: FilesystemDependencies): Handle
   const requireUnused = async (fileSystemId: string): Promise<void> => {
     const uses = await usesOf(fileSystemId)
     if (uses.length === 0) return
-    throw new GantryError(
-      'IN_USE',
-      `${fileSystemId} is in use: delete ${nounFor(uses)} ${uses.join(', ')} first`,
-      {
-        details: { migrations: uses },
-      },
-    )
+    throw new GantryError('IN_USE', `${fileSystemId} is in use: delete ${listed('migration', uses)} first`, {
+      details: { migrations: uses },
+    })
   }
   const remove = async (record: FilesystemRecord): Promise<void> => {
     // First, so that a kill in between leaves no limit of a target that is gone.
@@ -203,12 +200,10 @@ const reportedLine = (lastMs: number | undefined): CheckLine => ({
       : `reported by other programs, last at ${new Date(lastMs).toISOString()}`,
 })
 
-const nounFor = ({ length }: readonly string[]): string => (length === 1 ? 'migration' : 'migrations')
-
 const inUse = ({ migrations, isBegun }: PlaceInUse, place: string): string =>
   isBegun
-    ? `${place} is in use by ${nounFor(migrations)} ${migrations.join(', ')}, which started during the removal: the removal was stopped and may be incomplete`
-    : `${place} is in use: stop ${nounFor(migrations)} ${migrations.join(', ')} first`
+    ? `${place} is in use by ${listed('migration', migrations)}, which started during the removal: the removal was stopped and may be incomplete`
+    : `${place} is in use: stop ${listed('migration', migrations)} first`
 
 /** Why a removal broke off after something was gone: callers, and the audit log, are told how much. */
 function partlyRemoved(error: Error, fileSystemId: string, removed: number): unknown {

@@ -8,6 +8,7 @@ import type { MigrationRecord } from '../lifecycle/record.ts'
 import { explainer, type RuleDependencies } from './explain.ts'
 import { normalRule, normalRules } from './normal.ts'
 import { defaultViews, globalViews, restrictionViews, ruleView } from './view.ts'
+import { listed } from '../../../subjects/kit/plural.ts'
 
 type Common = Omit<Handlers<typeof inclusionContracts>, 'list'>
 
@@ -47,7 +48,7 @@ function ruleHandlers(
       if (users.length > 0 && !ruleView(effect, await rules.get(effect, id)).defaultExclusion) {
         throw new GantryError(
           'IN_USE',
-          `${id} is in use: detach it from ${users.length === 1 ? 'migration' : 'migrations'} ${users.join(', ')} first`,
+          `${id} is in use: detach it from ${listed('migration', users)} first`,
           {
             details: { migrations: users },
           },
