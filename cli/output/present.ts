@@ -61,7 +61,9 @@ function show(
   const wide = form === 'wide'
   const view = wide ? undefined : views[schema.title ?? '']
   const shown = view !== undefined && isRow(reply) ? inView(reply, view) : reply
-  terminal.out(replyText(terminal, schema, shown, wide ? undefined : columns))
+  // Who asks for all columns gets them, however wide the terminal is.
+  const place = wide ? { ...terminal, isTty: false } : terminal
+  terminal.out(replyText(place, schema, shown, wide ? undefined : columns))
   const follows =
     isRow(reply) && next?.find(({ when }) => when === undefined || reply[when.field] === when.is)
   if (follows && terminal.isTty) terminal.err(`Next: ${asTyped(terminal, filled(follows.command, reply))}\n`)

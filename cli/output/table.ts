@@ -62,7 +62,7 @@ function fittingWidths(rows: readonly (readonly string[])[], columns: number): n
   const sumOf = (widths: readonly number[]) => widths.reduce((sum, width) => sum + width + gap, -gap)
   if (sumOf(natural) <= columns) return undefined
   for (let count = natural.length; ; count--) {
-    const widths = natural.slice(0, count)
+    const widths = natural.slice(0, count).map((width) => Math.min(width, columns))
     const flexible = () =>
       widths
         .map((width, column) => ({ width, column }))
