@@ -4,7 +4,6 @@
  */
 import { benchAccess } from './access.ts'
 import { benchAgents } from './agents.ts'
-import { benchAzurite } from './azurite.ts'
 import { benchBandwidth } from './bandwidth.ts'
 import { benchEngine } from './engine.ts'
 import { benchKeys } from './keys.ts'
@@ -22,7 +21,6 @@ await benchEngine()
 await benchMigrate()
 await benchLive()
 await benchBandwidth()
-await benchAzurite()
 await benchStores()
 await benchKeys()
 await benchAgents()

@@ -5,7 +5,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 const ticksPerSecond = 100
 
 /** Seconds of processor that a process has used, on Linux. */
-export function processorSeconds(pid: number): number {
+function processorSeconds(pid: number): number {
   const [, after = ''] = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')
   const fields = after.split(' ')
   return (Number(fields[11]) + Number(fields[12])) / ticksPerSecond

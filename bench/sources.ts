@@ -22,12 +22,14 @@ function makeFiles(folder: string, folders: number, filesInEach: number, sizeByt
   }
 }
 
-function makeLarge(folder: string, sizeBytes: number): void {
+function makeLarge(folder: string, sizeBytes: number, count: number): void {
   mkdirSync(folder)
   const block = Buffer.alloc(blockBytes)
-  const file = openSync(join(folder, 'large'), 'w')
-  for (let at = 0; at < sizeBytes; at += block.length) writeSync(file, block.fill(`${at} `))
-  closeSync(file)
+  for (let index = 0; index < count; index++) {
+    const file = openSync(join(folder, `large-${index}`), 'w')
+    for (let at = 0; at < sizeBytes; at += block.length) writeSync(file, block.fill(`${index} ${at} `))
+    closeSync(file)
+  }
 }
 
 /** So many folders in each, down to a depth, and nothing else. */
@@ -42,6 +44,12 @@ const equal = (folders: number, filesInEach: number, sizeBytes: number) => ({
   make: (folder: string) => makeFiles(folder, folders, filesInEach, sizeBytes),
 })
 
+const large = (sizeBytes: number, fileCount = 1) => ({
+  fileCount,
+  make: (folder: string) => makeLarge(folder, sizeBytes, fileCount),
+  isLarge: true,
+})
+
 export const sources = {
   small: { name: '10,000 × 4 KiB', ...equal(100, 100, 4_096) },
   crowded: { name: '10,000 × 4 KiB in 10 folders', ...equal(10, 1_000, 4_096) },
@@ -52,6 +60,7 @@ export const sources = {
   million: { name: '1,000,000 empty in 1,000 folders', ...equal(1_000, 1_000, 0) },
   millionInOne: { name: '1,000,000 empty in one folder', ...equal(1, 1_000_000, 0) },
   folders: { name: '1,000,000 folders', fileCount: 1_000_000, make: (folder) => makeFolders(folder, 100, 3) },
-  large: { name: '1 GiB', fileCount: 1, make: (folder) => makeLarge(folder, oneGiB), isLarge: true },
-  quarter: { name: '256 MiB', fileCount: 1, make: (folder) => makeLarge(folder, oneGiB / 4), isLarge: true },
+  large: { name: '1 GiB', ...large(oneGiB) },
+  fourLarge: { name: '4 × 1 GiB', ...large(oneGiB, 4) },
+  quarter: { name: '256 MiB', ...large(oneGiB / 4) },
 } as const satisfies Record<string, Source>

@@ -30,6 +30,8 @@ export const rclone: Tool = {
       '--s3-chunk-size=16M',
       '--s3-upload-concurrency=8',
       '--gcs-no-check-bucket',
+      '--azureblob-no-head-object',
+      '--azureblob-chunk-size=16M',
       '--no-check-dest',
       '--no-traverse',
     ]

@@ -13,6 +13,7 @@ test('an error of credentials names the flags of the command; for programs it st
     region: undefined,
     headers: {},
     body: Buffer.alloc(0),
+    isReceived: false,
   }
   const refused = storeFailure(answerError('listing of bucket data', answer), 'lake')
   const error = withFlags(refused, shapeOf(resources.filesystems['create-s3a']))

@@ -6,7 +6,7 @@ import { nameOf } from '../http/connection.ts'
 import { StoreClock } from '../http/store-clock.ts'
 import type { StoreAddress } from '../http/store-address.ts'
 import { type Asked, request, type RetryLimits, type Service } from '../http/requests.ts'
-import { Transport, type TransportLimits } from '../http/transport.ts'
+import { type Receiver, Transport, type TransportLimits } from '../http/transport.ts'
 import { type ClockOffset, type PartBody, piecesOf } from '../contract/driver.ts'
 
 /**
@@ -27,7 +27,7 @@ export interface BlobRequest extends Asked {
   /** Headers that begin with `x-ms-`, but for date and version. */
   readonly store?: Readonly<Record<string, string>>
   readonly body?: Buffer | PartBody
-  readonly into?: Buffer
+  readonly receiver?: Receiver
   /**
    * Statuses, and the service's own error codes, that are answers to the caller and no errors, besides 2xx; not where the
    * container is missing.
@@ -108,7 +108,7 @@ export class BlobClient {
   }
 
   async #exchange(asked: BlobRequest): Promise<BlobAnswer> {
-    const { method, blob, body, contentMd5, ifMatch, ifNoneMatch, into, signal } = asked
+    const { method, blob, body, contentMd5, ifMatch, ifNoneMatch, receiver, signal } = asked
     const path = blob === undefined ? this.#containerPath : `${this.#containerPath}/${encodeBlobName(blob)}`
     const query = asked.query === undefined ? [] : sorted(asked.query)
     const storeHeaders = sorted({
@@ -142,7 +142,7 @@ export class BlobClient {
     const target = parameters.length === 0 ? path : `${path}?${parameters.join('&')}`
     const askedMs = Date.now()
     const sent = body === undefined || Buffer.isBuffer(body) ? body : piecesOf(body)
-    const answer = await this.#transport.exchange({ method, target, headers, body: sent, into, signal })
+    const answer = await this.#transport.exchange({ method, target, headers, body: sent, receiver, signal })
     this.#clock.told(answer.headers.date ?? '', askedMs, Date.now())
     const code = answer.headers['x-ms-error-code']
     return { ...answer, code: typeof code === 'string' ? code : undefined }

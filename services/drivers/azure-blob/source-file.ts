@@ -1,6 +1,8 @@
 import type { BlobClient } from './client.ts'
 import { failed } from './errors.ts'
-import type { FileAttributes, SourceFile } from '../contract/driver.ts'
+import { type Receiver, receiverInto } from '../http/transport.ts'
+import { inRanges, rangeOf } from '../http/ranges.ts'
+import type { FileAttributes, SourceFile, TakeBytes } from '../contract/driver.ts'
 
 export interface OpenedBlob {
   readonly blob: string
@@ -51,10 +53,12 @@ export class BlobFile implements SourceFile {
     if (end > sizeBytes) throw this.#changed('read', `it has ${sizeBytes} bytes, not ${end}`)
     if (end <= head.length) return head.subarray(offset, end)
     const bytes = Buffer.allocUnsafe(length)
-    for (let at = 0; at < length; at += this.#requestBytes) {
-      await this.#readRange(offset + at, bytes.subarray(at, Math.min(at + this.#requestBytes, length)))
-    }
+    await this.pour(offset, length, receiverInto(bytes).take)
     return bytes
+  }
+
+  async pour(offset: number, length: number, take: TakeBytes): Promise<void> {
+    await inRanges(length, this.#requestBytes, take, (at, receiver) => this.#readRange(offset + at, receiver))
   }
 
   async verifyUnchanged(): Promise<void> {
@@ -74,20 +78,20 @@ export class BlobFile implements SourceFile {
     // A blob that is being read holds nothing at the service.
   }
 
-  async #readRange(offset: number, into: Buffer): Promise<void> {
+  async #readRange(offset: number, receiver: Receiver): Promise<void> {
     const { blob, etag } = this.opened
-    const range = `bytes=${offset}-${offset + into.length - 1}`
+    const range = rangeOf(offset, receiver)
     const answer = await this.#client.request({
       method: 'GET',
       blob,
       ifMatch: etag,
       store: { 'x-ms-range': range },
-      into,
+      receiver,
       what: () => this.#describe(`read of ${range}`),
       accept: [404, 412, 416],
     })
     if (answer.status >= 400) throw this.#changed('read', `answered ${answer.status}`)
-    if (answer.status !== 206 || answer.body !== into) {
+    if (answer.status !== 206 || !answer.isReceived) {
       const said = `${range} answered ${answer.status} with ${answer.body.length} bytes`
       throw failed('corrupt', this.#describe('read'), said)
     }

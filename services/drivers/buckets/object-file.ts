@@ -1,5 +1,7 @@
-import type { FileAttributes, SourceFile } from '../contract/driver.ts'
+import type { FileAttributes, SourceFile, TakeBytes } from '../contract/driver.ts'
 import type { Failures } from '../http/failures.ts'
+import { type Receiver, receiverInto } from '../http/transport.ts'
+import { inRanges } from '../http/ranges.ts'
 import type { ObjectBucket, StoredObject } from './objects.ts'
 
 export interface OpenedObject<O extends StoredObject = StoredObject> {
@@ -58,9 +60,13 @@ export class ObjectFile<O extends StoredObject = StoredObject> implements Source
     if (end > sizeBytes) throw this.#changed('read', `it has ${sizeBytes} bytes, not ${end}`)
     if (end <= head.length) return head.subarray(offset, end)
     const bytes = Buffer.allocUnsafe(length)
-    for (let at = 0; at < length; at += this.#requestBytes)
-      await this.#readRange(offset + at, bytes.subarray(at, Math.min(at + this.#requestBytes, length)))
+    await this.pour(offset, length, receiverInto(bytes).take)
     return bytes
+  }
+
+  /** What comes is of the tag: the service answers 412, or nothing, when another version stands there. */
+  async pour(offset: number, length: number, take: TakeBytes): Promise<void> {
+    await inRanges(length, this.#requestBytes, take, (at, receiver) => this.#readRange(offset + at, receiver))
   }
 
   async verifyUnchanged(): Promise<void> {
@@ -75,11 +81,12 @@ export class ObjectFile<O extends StoredObject = StoredObject> implements Source
     // An object that is being read holds nothing at the service.
   }
 
-  async #readRange(offset: number, into: Buffer): Promise<void> {
+  async #readRange(offset: number, receiver: Receiver): Promise<void> {
     const { key, object } = this.#opened
-    const length = await this.#bucket.readRange(key, object.tag, offset, into, () => this.#describe('read'))
-    if (length !== into.length)
-      throw this.#changed('read', `got ${length} of ${into.length} bytes at ${offset}`)
+    const what = () => this.#describe('read')
+    const length = await this.#bucket.readRange(key, object.tag, offset, receiver, what)
+    if (length !== receiver.length)
+      throw this.#changed('read', `got ${length} of ${receiver.length} bytes at ${offset}`)
   }
 
   #changed(operation: string, said: string) {

@@ -1,4 +1,5 @@
 import type { Digests, Entry, FileAttributes } from '../contract/driver.ts'
+import type { Receiver } from '../http/transport.ts'
 import type { Asked } from '../http/requests.ts'
 
 /** Names operation and object for a message. */
@@ -59,8 +60,11 @@ export interface ObjectBucket<O extends StoredObject = StoredObject> {
     bytes: number,
     what: What,
   ): Promise<{ readonly object: O; readonly head: Buffer } | undefined>
-  /** Fills a buffer with what is at an offset of the content of this tag. Throws `changed` for another one. */
-  readRange(key: string, tag: string, offset: number, into: Buffer, what: What): Promise<number>
+  /**
+   * Hands over what is at an offset of the content of this tag, as much as the receiver takes. Throws `changed` for another one.
+   * @returns how many bytes are there
+   */
+  readRange(key: string, tag: string, offset: number, receiver: Receiver, what: What): Promise<number>
   /** One page of what stands below a prefix, up to the next delimiter of each key. */
   listPage(of: ListedPrefix, what: What, signal?: AbortSignal): Promise<ObjectPage>
   /** Whether anything stands below a prefix, the marker of the folder among it. */

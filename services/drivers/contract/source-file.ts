@@ -1,4 +1,5 @@
 import type { FileAttributes } from './entry.ts'
+import type { TakeBytes } from './part-body.ts'
 
 /** A file opened for reading: one version of its content, however long the reading takes. */
 export interface SourceFile {
@@ -13,6 +14,11 @@ export interface SourceFile {
    * Throws `changed` when the file has become shorter or another version.
    */
   read(offset: number, length: number): Promise<Buffer>
+  /**
+   * The same without keeping what comes, and with offsets from `offset` on. Only where all that comes is known to be of the
+   * version that was opened. Throws what `take` throws.
+   */
+  pour?(offset: number, length: number, take: TakeBytes): Promise<void>
   /**
    * Throws `changed` when what was read may not be all of the version that was opened: where the store cannot tell that of
    * what it answered, it is asked whether that version is still there.

@@ -1,7 +1,13 @@
 import type { ClockOffset } from '../contract/driver.ts'
 import type { StoreAddress } from '../http/store-address.ts'
 import { StoreClock } from '../http/store-clock.ts'
-import { type StoreAnswer, type StoreEndpoint, Transport, type TransportLimits } from '../http/transport.ts'
+import {
+  type Receiver,
+  type StoreAnswer,
+  type StoreEndpoint,
+  Transport,
+  type TransportLimits,
+} from '../http/transport.ts'
 import type { TokenSource } from './tokens.ts'
 
 /** What is sent; made anew for each try. */
@@ -17,7 +23,7 @@ export interface AuthorizedRequest {
   /** Names in lower case. */
   readonly headers?: Readonly<Record<string, string>> | undefined
   readonly body?: (() => Sent) | undefined
-  readonly into?: Buffer | undefined
+  readonly receiver?: Receiver | undefined
   readonly signal?: AbortSignal | undefined
 }
 
@@ -67,7 +73,7 @@ export class AuthorizedTransport {
   }
 
   async #send(
-    { method, target, headers, body, into, signal }: AuthorizedRequest,
+    { method, target, headers, body, receiver, signal }: AuthorizedRequest,
     token: string | undefined,
   ): Promise<StoreAnswer> {
     const { host, port, secure } = this.#endpoint
@@ -87,7 +93,7 @@ export class AuthorizedTransport {
       target,
       headers: wire,
       body: sent?.content,
-      into,
+      receiver,
       signal,
     })
     this.#clock.told(answer.headers.date ?? '', askedMs, Date.now())

@@ -15,6 +15,8 @@ import type { Sent } from './authorized-transport.ts'
 import { type GcsClient, type GcsRequest, readJson } from './client.ts'
 import { crcOf, crcText } from '../digests/crc32c.ts'
 import { answerError, failed, type GcsAnswer, isOfBucket } from './errors.ts'
+import type { Receiver } from '../http/transport.ts'
+import { rangeOf, received } from '../http/ranges.ts'
 import { listedAtOnce, ListedObjects } from './listed-objects.ts'
 
 /** An object as the service tells it; its tag is the generation. */
@@ -132,14 +134,14 @@ export class Bucket implements ObjectBucket<GcsObject> {
     key: string,
     generation: string,
     offset: number,
-    into: Buffer,
+    receiver: Receiver,
     what: What,
   ): Promise<number> {
-    const range = { range: `bytes=${offset}-${offset + into.length - 1}` }
-    const { status, body } = await this.#media(key, { generation }, range, what, into)
-    if (status !== 206 && status !== 200) throw failed('changed', what(), `answered ${status}`)
-    if (body !== into) body.copy(into)
-    return body.length
+    const range = { range: rangeOf(offset, receiver) }
+    const answer = await this.#media(key, { generation }, range, what, receiver)
+    if (answer.status !== 206 && answer.status !== 200)
+      throw failed('changed', what(), `answered ${answer.status}`)
+    return received(answer, receiver)
   }
 
   #media(
@@ -147,7 +149,7 @@ export class Bucket implements ObjectBucket<GcsObject> {
     query: Readonly<Record<string, string>>,
     headers: Readonly<Record<string, string>>,
     what: What,
-    into?: Buffer,
+    receiver?: Receiver,
   ) {
     return this.#client.request({
       method: 'GET',
@@ -156,7 +158,7 @@ export class Bucket implements ObjectBucket<GcsObject> {
       headers: { ...this.#options.content, ...headers },
       what,
       accept: [404, 412, 416],
-      ...(into && { into }),
+      ...(receiver && { receiver }),
     })
   }
 

@@ -3,7 +3,7 @@ import { nameOf } from '../http/connection.ts'
 import { parseJson } from '../http/json.ts'
 import { type Asked, request, type RetryLimits, type Service } from '../http/requests.ts'
 import type { StoreAddress } from '../http/store-address.ts'
-import type { StoreEndpoint, TransportLimits } from '../http/transport.ts'
+import type { Receiver, StoreEndpoint, TransportLimits } from '../http/transport.ts'
 import { type AuthorizedRequest, AuthorizedTransport, type Sent } from './authorized-transport.ts'
 import type { TokenSource } from './tokens.ts'
 import { failed, type GcsAnswer, gcsService } from './errors.ts'
@@ -18,7 +18,7 @@ export interface GcsRequest extends Asked {
   /** Names in lower case. */
   readonly headers?: Readonly<Record<string, string>>
   readonly body?: () => Sent
-  readonly into?: Buffer
+  readonly receiver?: Receiver
   /** Statuses that are answers to the caller and no errors, besides 2xx. */
   readonly accept?: readonly number[]
 }
@@ -72,13 +72,13 @@ export class GcsClient {
     this.#transport.close()
   }
 
-  async #exchange({ method, path, isUpload = false, query, headers, body, into, signal }: GcsRequest) {
+  async #exchange({ method, path, isUpload = false, query, headers, body, receiver, signal }: GcsRequest) {
     const segments = [this.bucket, ...path].map(encodeURIComponent).join('/')
     const parameters = new URLSearchParams({ ...query, ...this.#always }).toString()
     const target = `${isUpload ? '/upload' : ''}/storage/v1/b/${segments}?${parameters}`
     // Objects that are stored compressed are not to be unpacked on the way.
     const all = { 'accept-encoding': 'gzip', ...headers }
-    return withError(await this.#transport.exchange({ method, target, headers: all, body, into, signal }))
+    return withError(await this.#transport.exchange({ method, target, headers: all, body, receiver, signal }))
   }
 }
 

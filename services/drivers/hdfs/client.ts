@@ -3,7 +3,13 @@ import { nameOf } from '../http/connection.ts'
 import { parseJson } from '../http/json.ts'
 import { type Asked, request, type RetryLimits, type Service } from '../http/requests.ts'
 import type { StoreAddress } from '../http/store-address.ts'
-import { type StoreAnswer, type StoreEndpoint, Transport, type TransportLimits } from '../http/transport.ts'
+import {
+  type Receiver,
+  type StoreAnswer,
+  type StoreEndpoint,
+  Transport,
+  type TransportLimits,
+} from '../http/transport.ts'
 import { failed, type HdfsAnswer, hdfsService, isOfStandby, isTokenRefused } from './errors.ts'
 import { DelegationTokens, type Validity } from './delegation-tokens.ts'
 
@@ -17,7 +23,7 @@ export interface HdfsRequest extends Asked {
   readonly params?: Readonly<Record<string, string>>
   /** Sent to the data node that the name node names. */
   readonly body?: Buffer | PartBody
-  readonly into?: Buffer
+  readonly receiver?: Receiver
   /** Exceptions that are answers to the caller. */
   readonly accept?: readonly string[]
   /** Who asks, where that is not said as in all other requests: by a ticket of Kerberos, or by a token that is to go. */
@@ -178,7 +184,7 @@ export class HdfsClient {
 
   async #ask(
     { endpoint, transport }: { readonly endpoint: StoreEndpoint; readonly transport: Transport },
-    { method, op, path, params, body, into, signal, what, as }: HdfsRequest,
+    { method, op, path, params, body, receiver, signal, what, as }: HdfsRequest,
     who: Identity['parameters'],
   ): Promise<HdfsAnswer> {
     const query = new URLSearchParams({ op, ...who, ...params }).toString()
@@ -192,7 +198,7 @@ export class HdfsClient {
       method,
       target: `${place}?${query}`,
       headers,
-      into,
+      receiver,
       signal,
     })
     if (answer.status !== 307) return hdfsAnswer(answer)
@@ -221,7 +227,7 @@ export class HdfsClient {
               String(sizeBytes),
             ],
       body: body === undefined || Buffer.isBuffer(body) ? body : piecesOf(body),
-      into,
+      receiver,
       signal,
     })
     return hdfsAnswer(data)

@@ -5,6 +5,8 @@ import { HdfsChecksum, isOfContent, toldChecksum } from './checksum.ts'
 import { field, type HdfsClient, type HdfsRequest, type What } from './client.ts'
 import { failed } from './errors.ts'
 import { aclIn, askedFor, askedForCreation, creationIn, extendedIn } from './extended.ts'
+import { received } from '../http/ranges.ts'
+import { receiverInto } from '../http/transport.ts'
 import { type FileStatus, fileStatus } from './status.ts'
 
 /** What of a folder comes at once. */
@@ -240,10 +242,11 @@ export class Cluster {
   /** Bytes of a file, as many as there are. Throws `gone`. */
   async read(path: StorePath, offset: number, into: Buffer, what: What): Promise<number> {
     const params = { offset: String(offset), length: String(into.length) }
-    const { body } = await this.#client.request({ method: 'GET', op: 'OPEN', path, what, params, into })
-    // A body that is exactly as long as wanted is in it already. Small buffers have one memory in common.
-    if (body !== into) body.copy(into)
-    return body.length
+    const receiver = receiverInto(into)
+    return received(
+      await this.#client.request({ method: 'GET', op: 'OPEN', path, what, params, receiver }),
+      receiver,
+    )
   }
 
   async setTime(path: StorePath, modifiedMs: number, what: What): Promise<void> {

@@ -5,8 +5,28 @@ export type StoreHeaders = Readonly<Record<string, string | undefined>>
 export interface StoreAnswer {
   readonly status: number
   readonly headers: StoreHeaders
+  /** Empty where the receiver took it. */
   readonly body: Buffer
+  /** Whether the receiver took the body. */
+  readonly isReceived: boolean
 }
+
+/** Takes a body in place of memory for it. */
+export interface Receiver {
+  /** Bytes that it takes: a body of another length it does not get. */
+  readonly length: number
+  /** Called with what came and its offset in the body; the bytes hold until it returns. What it throws ends the request. */
+  take(bytes: Buffer, at: number): void
+}
+
+/** Receives into memory that is there. */
+export const receiverInto = (memory: Buffer): Receiver => ({
+  length: memory.length,
+  take: (bytes, at) => void bytes.copy(memory, at),
+})
+
+/** What came could not be taken; `cause` says why. */
+export class UntakenBody extends Error {}
 
 /**
  * Largest body that is read into memory: a page of 5,000 entries with long names and metadata stays below a third of it,
@@ -50,7 +70,7 @@ export class AnswerReader {
   /** Whether another request may go over the connection, as far as the answer says. */
   keepsOpen = true
   readonly #isHead: boolean
-  readonly #into: Buffer | undefined
+  readonly #receiver: Receiver | undefined
   readonly #maxBytes: number
   #status = 0
   #headers: StoreHeaders = {}
@@ -59,6 +79,7 @@ export class AnswerReader {
   #held: Buffer | undefined
   /** Takes the body when its length is known. */
   #target: Buffer | undefined
+  #isReceived = false
   /** The body as far as it has come, where its length is not known or large; with room for more at its end. */
   #grown = Buffer.alloc(0)
   #received = 0
@@ -67,12 +88,12 @@ export class AnswerReader {
   #left = 0
 
   /**
-   * @param into receives the body of a 2xx answer if it is exactly as long
+   * @param receiver takes the body of a 2xx answer if it is exactly as long
    * @param maxBytes longest body that is read
    */
-  constructor(method: string, into: Buffer | undefined, maxBytes = maxAnswerBytes) {
+  constructor(method: string, receiver: Receiver | undefined, maxBytes = maxAnswerBytes) {
     this.#isHead = method === 'HEAD'
-    this.#into = into
+    this.#receiver = receiver
     this.#maxBytes = maxBytes
   }
 
@@ -96,7 +117,7 @@ export class AnswerReader {
 
   get answer(): StoreAnswer {
     const body = this.#target ?? this.#grown.subarray(0, this.#received)
-    return { status: this.#status, headers: this.#headers, body }
+    return { status: this.#status, headers: this.#headers, body, isReceived: this.#isReceived }
   }
 
   /** Reads the next part: returns the bytes that are not its own, or undefined when it takes more. */
@@ -160,7 +181,7 @@ export class AnswerReader {
       if (!/^\d{1,15}$/.test(length)) throw new MalformedAnswer('the answer has no valid length')
       this.#left = Number(length)
       this.#checkLength(this.#left)
-      if (this.#into?.length === this.#left && this.#status < 300) this.#target = this.#into
+      if (this.#receiver?.length === this.#left && this.#status < 300) this.#isReceived = true
       else if (this.#left <= bytesAtOnce) this.#target = Buffer.allocUnsafe(this.#left)
       this.isComplete = this.#left === 0
       this.#next = 'content'
@@ -224,8 +245,17 @@ export class AnswerReader {
 
   #add(bytes: Buffer): void {
     this.#checkLength(this.#received + bytes.length)
-    bytes.copy(this.#target ?? this.#withRoomFor(bytes.length), this.#received)
+    if (this.#isReceived) this.#hand(bytes)
+    else bytes.copy(this.#target ?? this.#withRoomFor(bytes.length), this.#received)
     this.#received += bytes.length
+  }
+
+  #hand(bytes: Buffer): void {
+    try {
+      this.#receiver?.take(bytes, this.#received)
+    } catch (cause) {
+      throw new UntakenBody('what came cannot be taken', { cause })
+    }
   }
 
   /** All that comes is in one piece of memory: a piece for each chunk would take a hundred times what a chunk of a byte has. */
@@ -240,7 +270,7 @@ export class AnswerReader {
   }
 
   #checkLength(bytes: number): void {
-    if (bytes > this.#maxBytes && bytes !== this.#into?.length)
+    if (bytes > this.#maxBytes && bytes > (this.#receiver?.length ?? 0))
       throw new LongAnswer(`the answer is longer than ${this.#maxBytes} bytes`)
   }
 

@@ -1,6 +1,6 @@
 import * as net from 'node:net'
 import * as tls from 'node:tls'
-import { AnswerReader, type StoreAnswer } from './answer-reader.ts'
+import { AnswerReader, type Receiver, type StoreAnswer } from './answer-reader.ts'
 
 /** Where a store is. */
 export interface StoreEndpoint {
@@ -34,8 +34,8 @@ export interface WireRequest {
   /** A buffer is sent at once, anything else piece by piece as the connection takes it; both with a `content-length`. */
   readonly body?: Buffer | AsyncIterable<Buffer> | undefined
   readonly signal?: AbortSignal | undefined
-  /** Receives the body of a 2xx answer if it is exactly as long; saves a copy of large reads. */
-  readonly into?: Buffer | undefined
+  /** Takes the body of a 2xx answer if it is exactly as long; saves memory for large reads. */
+  readonly receiver?: Receiver | undefined
 }
 
 /** A connection was closed by the server while it lay idle, just when it was used again: the request was not begun. */
@@ -145,18 +145,18 @@ export class Connection {
   }
 
   /**
-   * One exchange, whatever the status. Rejects with the signal's reason when aborted, with UnreadableBody, with
+   * One exchange, whatever the status. Rejects with the signal's reason when aborted, with UnreadableBody, UntakenBody,
    * MalformedAnswer, else with the network's error (`code` as Node gives it, `ETIMEDOUT` for our own limits).
    * @param head as `headOf` makes it
    */
   send(
-    { method, body, into, signal }: WireRequest,
+    { method, body, receiver, signal }: WireRequest,
     head: string,
     resolve: Exchange['resolve'],
     reject: Exchange['reject'],
   ): void {
     const abort = () => this.#fail(signal?.reason)
-    const reader = new AnswerReader(method, into, this.#maxAnswerBytes)
+    const reader = new AnswerReader(method, receiver, this.#maxAnswerBytes)
     const exchange = { reader, resolve, reject, signal, abort, isSent: true, begunMs: undefined, received: 0 }
     this.#exchange = exchange
     signal?.addEventListener('abort', abort, { once: true })

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { InnerAddressError } from '../../../broker/common/inner-addresses.ts'
 import { StoreError } from '../contract/driver.ts'
-import { isStaleConnection, type StoreAnswer, UnreadableBody } from './transport.ts'
+import { isStaleConnection, type StoreAnswer, UnreadableBody, UntakenBody } from './transport.ts'
 
 export interface RetryLimits {
   readonly retries: number
@@ -38,7 +38,7 @@ const retryable = new Set([408, 429, 500, 502, 503, 504])
 
 /**
  * The answer of the service, if it is accepted. Throws a StoreError otherwise, after the retries that the kind of failure is
- * worth; the signal's reason when aborted; what a body throws that cannot be read. For requests that are harmless when
+ * worth; the signal's reason when aborted; what a body throws that cannot be read, or a receiver. For requests that are harmless when
  * repeated: the answer to one that was says so, as the service may have done it already at an earlier try whose answer was
  * lost.
  * @param exchange one try
@@ -56,7 +56,7 @@ export async function request<A extends StoreAnswer>(
     if (isRepeated) await beforeRetry?.()
     const outcome = await exchange().catch((error: Error) => error)
     signal?.throwIfAborted()
-    if (outcome instanceof UnreadableBody) throw outcome.cause
+    if (outcome instanceof UnreadableBody || outcome instanceof UntakenBody) throw outcome.cause
     // What a try found out beyond the answer.
     if (outcome instanceof StoreError) throw outcome
     if (isStaleConnection(outcome)) continue

@@ -1,4 +1,4 @@
-import type { StoreAnswer, StoreHeaders } from './answer-reader.ts'
+import type { Receiver, StoreAnswer, StoreHeaders } from './answer-reader.ts'
 import {
   Connection,
   connectionClosed,
@@ -9,7 +9,8 @@ import {
 } from './connection.ts'
 import type { StoreAddress } from './store-address.ts'
 
-export type { StoreAnswer, StoreHeaders }
+export type { Receiver, StoreAnswer, StoreHeaders }
+export { receiverInto, UntakenBody } from './answer-reader.ts'
 export { isStaleConnection, UnreadableBody } from './connection.ts'
 export type { StoreEndpoint, TransportLimits, WireRequest }
 
@@ -44,7 +45,7 @@ export class Transport {
 
   /**
    * One exchange, whatever the status. Rejects with the signal's reason when aborted, with InnerAddressError where the
-   * endpoint may not be, with UnreadableBody, else with the network's error (`code` as Node gives it, `ETIMEDOUT` for our own limits).
+   * endpoint may not be, with UnreadableBody, UntakenBody, else with the network's error (`code` as Node gives it, `ETIMEDOUT` for our own limits).
    */
   exchange(wire: WireRequest): Promise<StoreAnswer> {
     const { signal } = wire

@@ -365,11 +365,14 @@ export class LocalDriver implements Driver {
   async writePart(upload: Upload, index: number, offset: number, body: PartBody): Promise<void> {
     const fd = locally(() => this.#atUpload(upload, ({ temporary }) => openUpload(temporary)))
     try {
-      let position = offset
-      for await (const piece of piecesOf(body)) {
-        const at = position
-        locally(() => writeVerified(fd, piece, at))
-        position += piece.length
+      const write = (bytes: Buffer, at: number) => locally(() => writeVerified(fd, bytes, offset + at))
+      if (body.pour !== undefined) await body.pour(write)
+      else {
+        let at = 0
+        for await (const piece of piecesOf(body)) {
+          write(piece, at)
+          at += piece.length
+        }
       }
       locally(() => this.#atUpload(upload, ({ temporary }) => endPart(temporary, fd, index)))
     } finally {

@@ -1,4 +1,4 @@
-import type { StoreHeaders } from '../http/transport.ts'
+import type { Receiver, StoreHeaders } from '../http/transport.ts'
 import { CursorGuard } from '../http/cursor-guard.ts'
 import type { CopyOutcome } from '../buckets/copies.ts'
 import { hasAnyBelow } from '../buckets/has-any.ts'
@@ -19,6 +19,7 @@ import { answerError, failed } from './errors.ts'
 import { encodeKey } from './signing.ts'
 import { checkedParts } from './parts.ts'
 import type { Provider } from './providers.ts'
+import { rangeOf, received } from '../http/ranges.ts'
 import {
   fullObject,
   type ListedPart,
@@ -144,21 +145,20 @@ export class Bucket implements ObjectBucket<S3Object> {
     return { object: objectOf(answer.headers, sizeBytes, this.aheadMs), head: answer.body }
   }
 
-  /** Fills a buffer with what is at an offset of this version. Throws `changed` for another version. */
-  async readRange(key: string, etag: string, offset: number, into: Buffer, what: What): Promise<number> {
-    const range = `bytes=${offset}-${offset + into.length - 1}`
+  async readRange(
+    key: string,
+    etag: string,
+    offset: number,
+    receiver: Receiver,
+    what: What,
+  ): Promise<number> {
+    const range = rangeOf(offset, receiver)
     const headers = { ...this.#headers.content, range, 'if-match': etag }
-    const { status, body } = await this.#client.request({
-      method: 'GET',
-      key,
-      headers,
-      into,
-      what,
-      accept: [404, 412, 416],
-    })
-    if (status !== 206 && status !== 200) throw failed('changed', what(), `answered ${status}`)
-    if (body !== into) body.copy(into)
-    return body.length
+    const accept = [404, 412, 416]
+    const answer = await this.#client.request({ method: 'GET', key, headers, receiver, what, accept })
+    if (answer.status !== 206 && answer.status !== 200)
+      throw failed('changed', what(), `answered ${answer.status}`)
+    return received(answer, receiver)
   }
 
   /** One page of what stands below a prefix, up to the next slash of each key. */

@@ -7,7 +7,7 @@ import { type Asked, request, type RetryLimits, type Service } from '../http/req
 import type { Renewable } from '../http/renewed.ts'
 import type { StoreAddress } from '../http/store-address.ts'
 import { StoreClock } from '../http/store-clock.ts'
-import { Transport, type TransportLimits, UnreadableBody } from '../http/transport.ts'
+import { type Receiver, Transport, type TransportLimits, UnreadableBody } from '../http/transport.ts'
 import { type Checksum, type ContentDigest, headerOf, textLength } from './digests.ts'
 import type { BucketEndpoint } from './endpoint.ts'
 import { failed, type S3Answer, s3Service } from './errors.ts'
@@ -25,7 +25,7 @@ export interface S3Request extends Asked {
   readonly body?: Buffer | PartBody
   /** Against which the service is to check the body, and which it is to keep; without it only against the signature. */
   readonly digest?: ContentDigest
-  readonly into?: Buffer
+  readonly receiver?: Receiver
   /** Statuses that are answers to the caller and no errors, besides 2xx; not where the bucket is missing. */
   readonly accept?: readonly number[]
 }
@@ -122,7 +122,7 @@ export class S3Client {
 
   async #send(asked: S3Request): Promise<S3Answer> {
     await this.#renewSigner()
-    const { method, key, body, into, signal, digest } = asked
+    const { method, key, body, receiver, signal, digest } = asked
     const time = signingTime(Date.now() + this.#clock.aheadMs)
     const headers: Record<string, string> = { ...this.#always, ...asked.headers }
     const isStreamed = body !== undefined && !Buffer.isBuffer(body)
@@ -154,7 +154,7 @@ export class S3Client {
       target,
       headers: sent,
       body: stream.body,
-      into,
+      receiver,
       signal,
     })
     this.#clock.told(answer.headers.date ?? '', askedMs, Date.now())

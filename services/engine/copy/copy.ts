@@ -1,10 +1,11 @@
 import {
-  StoreError,
   type FileAttributes,
   type Losses,
   type PartBody,
   type SourceFile,
+  StoreError,
   type StorePath,
+  type TakeBytes,
   unsupported,
   type Upload,
 } from '../../drivers/contract/driver.ts'
@@ -59,27 +60,44 @@ export interface FilePart {
   readonly index: number
   readonly offset: number
   readonly length: number
+  /** Whether other processes write parts of the same file: all of a part is known to be right before any of it is written. */
+  readonly isShared: boolean
 }
 
 /** Writes a part of an open file to the target, a piece of it at a time. Throws StoreErrors; those of the target say so. */
 export async function writePart(
   { target, stop }: Run,
   file: SourceFile,
-  { upload, index, offset, length }: FilePart,
+  { upload, index, offset, length, isShared }: FilePart,
 ): Promise<void> {
-  // What the source throws comes through the target's driver.
+  // What the source throws comes through the target's driver, and what the target throws through the source's.
   let unread: { readonly error: unknown } | undefined
-  const body: PartBody = {
-    sizeBytes: length,
-    read: async (from, count) => {
+  let unwritten: { readonly error: unknown } | undefined
+  const reading = async <T>(read: () => Promise<T>): Promise<T> => {
+    try {
+      stop.check()
+      return await read()
+    } catch (error) {
+      if (unwritten === undefined) unread = { error }
+      throw error
+    }
+  }
+  const writing =
+    (take: TakeBytes): TakeBytes =>
+    (bytes, at) => {
+      stop.check()
       try {
-        stop.check()
-        return await file.read(offset + from, count)
+        take(bytes, at)
       } catch (error) {
-        unread = { error }
+        unwritten = { error }
         throw error
       }
-    },
+    }
+  const body: PartBody = {
+    sizeBytes: length,
+    read: (from, count) => reading(() => file.read(offset + from, count)),
+    ...(file.pour !== undefined &&
+      !isShared && { pour: (take) => reading(async () => file.pour?.(offset, length, writing(take))) }),
   }
   try {
     await target.writePart(upload, index, offset, body)
@@ -107,7 +125,7 @@ async function copyInParts(
       stop.check()
       const length = Math.min(partBytes, sizeBytes - offset)
       await pace.pay(length)
-      await writePart(run, file, { upload, index: count, offset, length })
+      await writePart(run, file, { upload, index: count, offset, length, isShared: false })
       meter.bytes(length)
       count++
     }

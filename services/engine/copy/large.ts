@@ -172,7 +172,7 @@ export async function copyPart(run: Run, copy: PartsOf, index: number): Promise<
   const direct = copy.isShared ? undefined : directCopy(run)
   if (direct !== undefined) return copyPartDirectly(run, copy, direct, index)
   await run.pace.pay(length)
-  const part = { upload: copy.upload, index, offset, length }
+  const part = { upload: copy.upload, index, offset, length, isShared: copy.isShared }
   const copier = storeCopy(run)
   await withVersion(run, copy, async (file) => {
     if (copier === undefined || !(await ofCopy(copier.part(file, part)))) await writePart(run, file, part)

@@ -12,6 +12,7 @@ import {
   StoreError,
   type Losses,
   type Page,
+  type SourceFile,
   type StorePath,
   type Upload,
 } from '../../../services/drivers/contract/driver.ts'
@@ -35,7 +36,7 @@ import {
   startRegion,
 } from '../../../services/engine/items/items.ts'
 import { lookBeside } from '../../../services/engine/tree/beside.ts'
-import { copyFile } from '../../../services/engine/copy/copy.ts'
+import { copyFile, writePart } from '../../../services/engine/copy/copy.ts'
 import { beginLarge, commitLarge, copyPart } from '../../../services/engine/copy/large.ts'
 import { boundsOf, directCopy, type Run } from '../../../services/engine/run/run.ts'
 import { Stop } from '../../../services/engine/run/stop.ts'
@@ -299,6 +300,83 @@ describe('a source that changes while it is copied', () => {
     expect(await failureOf(commitLarge(run, copy))).toBe('changed')
     await run.target.abortUpload(copy.upload)
     expect(readdirSync(folder.to)).toEqual([])
+  })
+})
+
+describe('a part that is poured from the source into the target', () => {
+  const content = bytes('content of a part')
+  /** Comes in pieces, after a try that was cut. */
+  const file = (end: () => void = () => undefined): SourceFile => ({
+    sizeBytes: content.length,
+    attributes: { modifiedMs: 0 },
+    nameCount: 1,
+    version: '1',
+    read: async (offset, length) => content.subarray(offset, offset + length),
+    pour: async (offset, length, take) => {
+      take(content.subarray(offset, offset + 5), 0)
+      for (let at = 0; at < length; at += 3)
+        take(Buffer.from(content.subarray(offset + at, Math.min(offset + at + 3, offset + length))), at)
+      end()
+    },
+    verifyUnchanged: async () => undefined,
+    close: async () => undefined,
+  })
+  const part = { index: 0, offset: 0, length: content.length, isShared: false }
+  const begin = (target: LocalDriver) =>
+    target.beginUpload(bytes('file'), {
+      sizeBytes: content.length,
+      tag: 'migration',
+      attributes: { modifiedMs: 0 },
+    })
+
+  test('arrives, also when some of it comes twice', async () => {
+    using folder = createFolder('from', 'to')
+    const target = new LocalDriver({ fsRoot: folder.to })
+    const run = createRun(new LocalDriver({ fsRoot: folder.from }), target)
+    const upload = await begin(target)
+    await writePart(run, file(), { ...part, upload })
+    await target.commitUpload(upload, 1, { modifiedMs: 0 })
+    expect(readFileSync(`${folder.to}/file`)).toEqual(content)
+  })
+
+  test('fails by the side that it fails on', async () => {
+    using folder = createFolder('from', 'to')
+    class Full extends LocalDriver {
+      override async writePart(...[, , , body]: Parameters<LocalDriver['writePart']>): Promise<void> {
+        await body.pour?.(() => {
+          throw new StoreError('full', 'there is no space left')
+        })
+      }
+    }
+    const target = new LocalDriver({ fsRoot: folder.to })
+    const run = createRun(new LocalDriver({ fsRoot: folder.from }), target)
+    const upload = await begin(target)
+    const full = { ...run, target: new Full({ fsRoot: folder.to }) }
+    const said = (error: unknown) => (error as Error).message
+    expect(await writePart(full, file(), { ...part, upload }).catch(said)).toBe(
+      'target: there is no space left',
+    )
+    const gone = file(() => {
+      throw new StoreError('gone', 'it is no longer there')
+    })
+    expect(await writePart(run, gone, { ...part, upload }).catch(said)).toBe('it is no longer there')
+    expect(await target.writtenParts(upload, content.length)).toEqual([])
+  })
+
+  test('is read whole before it is written where others write to the same file', async () => {
+    using folder = createFolder('from', 'to')
+    let canPour: boolean | undefined
+    class Looking extends LocalDriver {
+      override async writePart(...args: Parameters<LocalDriver['writePart']>): Promise<void> {
+        canPour = args[3].pour !== undefined
+        await super.writePart(...args)
+      }
+    }
+    const target = new Looking({ fsRoot: folder.to })
+    const run = createRun(new LocalDriver({ fsRoot: folder.from }), target)
+    const upload = await begin(target)
+    await writePart(run, file(), { ...part, upload, isShared: true })
+    expect(canPour).toBe(false)
   })
 })
 

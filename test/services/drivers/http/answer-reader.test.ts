@@ -1,7 +1,12 @@
 import { once } from 'node:events'
 import { Worker } from 'node:worker_threads'
 import { expect, test } from 'vitest'
-import { AnswerReader, MalformedAnswer } from '../../../../services/drivers/http/answer-reader.ts'
+import {
+  AnswerReader,
+  MalformedAnswer,
+  receiverInto,
+  UntakenBody,
+} from '../../../../services/drivers/http/answer-reader.ts'
 
 interface Told {
   readonly answer: string
@@ -13,7 +18,7 @@ interface Told {
 
 /** Reads an answer that comes in pieces of so many bytes, whose memory is used again. */
 function readIn(pieceBytes: number, { answer, method = 'GET', into, ends = false }: Told) {
-  const reader = new AnswerReader(method, into)
+  const reader = new AnswerReader(method, into && receiverInto(into))
   const bytes = Buffer.from(answer, 'latin1')
   const memory = Buffer.alloc(pieceBytes)
   let hasMore = false
@@ -23,7 +28,7 @@ function readIn(pieceBytes: number, { answer, method = 'GET', into, ends = false
     memory.fill('#')
   }
   if (ends) reader.end()
-  const { status, headers, body } = reader.answer
+  const { status, headers, body, isReceived } = reader.answer
   return {
     isComplete: reader.isComplete,
     keepsOpen: reader.keepsOpen,
@@ -31,6 +36,7 @@ function readIn(pieceBytes: number, { answer, method = 'GET', into, ends = false
     status,
     headers,
     body: body.toString(),
+    isReceived,
   }
 }
 
@@ -124,13 +130,23 @@ test('what comes after an answer is told', () => {
 
 test('a body of the right length goes where the caller wants it, that of an error does not', () => {
   const into = Buffer.alloc(5)
-  expect(readIn(3, { answer: 'HTTP/1.1 206 Part\r\ncontent-length: 5\r\n\r\nhello', into }).body).toBe(
-    'hello',
-  )
+  const answer = 'HTTP/1.1 206 Part\r\ncontent-length: 5\r\n\r\nhello'
+  expect(readIn(3, { answer, into })).toMatchObject({ isReceived: true, body: '' })
   expect(into.toString()).toBe('hello')
   readIn(3, { answer: 'HTTP/1.1 404 No\r\ncontent-length: 5\r\n\r\nwrong', into })
   readIn(3, { answer: 'HTTP/1.1 206 Part\r\ncontent-length: 4\r\n\r\nless', into })
   expect(into.toString()).toBe('hello')
+})
+
+test('what cannot be taken ends the reading, with the reason', () => {
+  const cause = new Error('no space')
+  const take = () => {
+    throw cause
+  }
+  const reader = new AnswerReader('GET', { length: 5, take })
+  const answer = Buffer.from('HTTP/1.1 206 Part\r\ncontent-length: 5\r\n\r\nhello')
+  expect(() => reader.take(answer)).toThrow(expect.objectContaining({ cause }))
+  expect(() => reader.take(answer)).toThrow(UntakenBody)
 })
 
 test('a large body comes whole, though it says so at once', () => {
