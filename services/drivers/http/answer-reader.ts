@@ -1,3 +1,5 @@
+import type { TakeBytes } from '../contract/driver.ts'
+
 /** Names in lower case. What came more than once is joined with commas, cookies too. */
 export type StoreHeaders = Readonly<Record<string, string | undefined>>
 
@@ -15,8 +17,7 @@ export interface StoreAnswer {
 export interface Receiver {
   /** Bytes that it takes: a body of another length it does not get. */
   readonly length: number
-  /** Called with what came and its offset in the body; the bytes hold until it returns. What it throws ends the request. */
-  take(bytes: Buffer, at: number): void
+  readonly take: TakeBytes
 }
 
 /** Receives into memory that is there. */
