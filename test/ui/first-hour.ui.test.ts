@@ -34,7 +34,7 @@ chromiumTest('somebody adds two folders, plans, migrates, verifies, makes a key 
     const dialog = page.getByRole('dialog')
     expect(await dialog.getByRole('combobox', { name: 'Role' }).inputValue()).toBe(role)
     // What is left out follows from the defaults, and only what goes with the role is asked.
-    const [copiesOnce, follows] = ['Copy once by default', 'Follow changes of the source'].map((label) =>
+    const [copiesOnce, follows] = ['Copy once by default', 'Follow changes at the source'].map((label) =>
       dialog.getByRole('switch', { name: label }),
     ) as [Locator, Locator]
     const [own, other] = role === 'source' ? [copiesOnce, follows] : [follows, copiesOnce]
@@ -78,10 +78,21 @@ chromiumTest('somebody adds two folders, plans, migrates, verifies, makes a key 
   await page.getByText('Once', { exact: true }).click()
   await page.getByRole('button', { name: 'Schedule' }).waitFor({ state: 'detached' })
   await page.click('text=Next')
+  // A rule that is missing is made without leaving the steps, and is chosen.
+  await page.getByRole('button', { name: 'Create an exclusion' }).click()
+  const rule = page.getByRole('dialog')
+  await rule.getByRole('textbox', { name: 'ID' }).fill('no-temporary')
+  await rule.getByRole('textbox', { name: 'Description' }).fill('temporary files')
+  await rule.getByRole('textbox', { name: 'Pattern', exact: true }).fill('*.tmp')
+  await rule.getByRole('button', { name: 'Create', exact: true }).click()
+  await rule.waitFor({ state: 'detached' })
+  await page.locator('#content').getByText('no-temporary', { exact: true }).waitFor()
   await page.click('text=Next')
   await page.getByRole('button', { name: 'Create and plan' }).click()
   await page.getByText('1 file, 7 B').first().waitFor()
-  expect((await platform.call(migrations.get, { migrationId: 'first' })).state).toBe('NONSCHEDULED')
+  const planned = await platform.call(migrations.get, { migrationId: 'first' })
+  expect(planned.state).toBe('NONSCHEDULED')
+  expect(planned.userDefinedExclusions.map(({ id }) => id)).toEqual(['no-temporary'])
   await page.reload()
   await page.getByText('1 file, 7 B').first().waitFor()
   await page.getByRole('button', { name: 'Start', exact: true }).click()
@@ -131,7 +142,7 @@ chromiumTest('somebody adds two folders, plans, migrates, verifies, makes a key 
   await page.getByText('A migration with this name exists already.').waitFor()
   await page.getByRole('textbox', { name: 'Migration name' }).fill('second')
   await page.getByRole('button', { name: 'Next' }).click()
-  await page.getByText('There are no rules of your own yet.').waitFor()
+  await page.getByRole('button', { name: 'Create an inclusion' }).waitFor()
   await page.getByRole('navigation', { name: 'Belongs to' }).getByRole('link', { name: 'Migrations' }).click()
   await page.getByRole('link', { name: hostile }).waitFor()
 

@@ -22,6 +22,8 @@ export interface ContractFormProps<C extends Contract> {
   readonly fields?: readonly (keyof Input<C> & string)[]
   /** Fields that do not go with what was entered so far: they are neither shown nor sent. */
   readonly hidden?: (input: Values) => readonly string[]
+  /** Help for fields that depends on what was entered, in place of the schema's, which is for all cases. */
+  readonly helps?: (input: Values) => Readonly<Record<string, string | undefined>>
   /** What a field that is left out keeps. */
   readonly usual?: Values
   /** Whether fields that stay as they were at first are not sent. */
@@ -43,6 +45,7 @@ export function ContractForm<C extends Contract>({
   initial = {},
   fields,
   hidden,
+  helps,
   usual,
   changedOnly = false,
   secrets = contract.cli?.secrets ?? [],
@@ -66,7 +69,10 @@ export function ContractForm<C extends Contract>({
   const names =
     fields === undefined ? [...asked.filter(isAsked), ...asked.filter((name) => !isAsked(name))] : asked
   const schema = { ...picked, required }
-  const ordered = { ...schema, properties: Object.fromEntries(names.map((name) => [name, all[name]!])) }
+  const help = helps?.({ ...values, ...given }) ?? {}
+  const described = (name: string) =>
+    help[name] === undefined ? all[name]! : { ...all[name]!, description: help[name] }
+  const ordered = { ...schema, properties: Object.fromEntries(names.map((name) => [name, described(name)])) }
   const isAsBefore = (name: string, value: unknown) =>
     changedOnly && JSON.stringify(value) === JSON.stringify((initial as Values)[name])
   const fit = Object.fromEntries(

@@ -20,7 +20,7 @@ const labels = new Map(
     sub: 'Subscribe',
     scanOnly: 'Copy once by default',
     scanOnlyMigration: 'Copy once',
-    listenAndApplySourceChanges: 'Follow changes of the source',
+    listenAndApplySourceChanges: 'Follow changes at the source',
     recurringMigration: 'Repeat the scan',
     deletionMode: 'Delete at the source when done',
     delayedDeletionPeriod: 'Delay of the deletion at the source',

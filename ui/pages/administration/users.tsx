@@ -1,3 +1,5 @@
+import { Text } from '@mantine/core'
+import { Link } from '@tanstack/react-router'
 import { type User, users } from '../../../subjects/access/users.ts'
 import { pollMs, useAll } from '../../data/calls.ts'
 import { Named } from '../../kit/named.tsx'
@@ -23,6 +25,11 @@ export default function UsersPage() {
   const { data = [], error } = useAll(users.list, ({ subject }) => subject, { everyMs: pollMs })
   return (
     <Page title="Users" error={error} contract={users.list}>
+      <Text size="sm" mb="md">
+        Users appear here after their first sign-in. The identity provider has their accounts; without one of
+        your own, that is the development sign-in with its two users. Their roles come from{' '}
+        <Link to="/administration/assignments">assignments</Link>.
+      </Text>
       <Table
         label="Users"
         rows={data}

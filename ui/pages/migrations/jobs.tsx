@@ -49,7 +49,7 @@ const verificationColumns = (path: string): readonly Column<Verification>[] => [
   },
   {
     label: 'Differences',
-    cell: ({ totalDiscrepancies }) => countText(totalDiscrepancies),
+    cell: ({ totalDiscrepancies }) => (totalDiscrepancies === 0 ? 'none' : countText(totalDiscrepancies)),
     by: ({ totalDiscrepancies }) => totalDiscrepancies,
   },
   {

@@ -13,6 +13,7 @@ import { mayCall, useAll, useAnswer, useCommand } from '../../data/calls.ts'
 import { useSession } from '../../data/session-context.ts'
 import { AsCommand } from '../../kit/as-command.tsx'
 import { RequiredHint } from '../../kit/contract-form.tsx'
+import { CreateRule } from '../../kit/create-rule.tsx'
 import { Empty } from '../../kit/empty.tsx'
 import { Failure } from '../../kit/failure.tsx'
 import { FolderPicker } from '../../kit/folder-browser.tsx'
@@ -213,17 +214,7 @@ function Steps({
           />
         )}
         {steps[at]?.title === 'Schedule' && <SchedulePreview schedule={draft} />}
-        {steps[at]?.title === 'Rules' &&
-          choices['exclusions']?.length === 0 &&
-          choices['inclusions']?.length === 0 && (
-            <Text size="sm" mt="md">
-              There are no rules of your own yet. Rules exclude files or limit a migration to some.{' '}
-              <Link to="/rules" target="_blank">
-                Create rules
-              </Link>{' '}
-              in a new tab, or continue without.
-            </Text>
-          )}
+        {steps[at]?.title === 'Rules' && <NewRules draft={draft} onChange={change} />}
         {at === 0 && <Browse draft={draft} onChange={change} />}
         {created && <Plan migrationId={created.migrationId} />}
         {shown !== null && <Failure title="The migration was not created" error={shown} />}
@@ -343,6 +334,18 @@ function ModeChoice({ mode, onChange }: { readonly mode: Mode; readonly onChange
         {modes[mode].says}
       </Text>
     </>
+  )
+}
+
+/** A rule that is made here is one of the migration. */
+function NewRules({ draft, onChange }: { readonly draft: Draft; readonly onChange: (draft: Draft) => void }) {
+  const adding = (field: 'exclusions' | 'inclusions') => (id: string) =>
+    onChange({ ...draft, [field]: [...(draft[field] ?? []), id] })
+  return (
+    <Group mt="md">
+      <CreateRule contracts={exclusions} what="exclusion" onDone={adding('exclusions')} />
+      <CreateRule contracts={inclusions} what="inclusion" onDone={adding('inclusions')} />
+    </Group>
   )
 }
 

@@ -1,7 +1,7 @@
 import { Group } from '@mantine/core'
 import { useMemo, useState } from 'react'
 import type { Output } from '../../../subjects/kit/contract.ts'
-import { kindOf } from '../../../subjects/observability/alert-model.ts'
+import { type AlertKindName, kindOf } from '../../../subjects/observability/alert-model.ts'
 import { alerts } from '../../../subjects/observability/alerts.ts'
 import { pollMs, useAll } from '../../data/calls.ts'
 import { useAnswer } from '../../data/calls.ts'
@@ -76,6 +76,16 @@ function thresholdText({ kind, threshold }: Rule): string {
   return unit === 's' ? durationText(threshold) : `${threshold} ${unit}`
 }
 
+/** A threshold is asked for where the kind has one, in its unit. @param usual the kind, where none is entered */
+function ofKind(usual: AlertKindName) {
+  const thresholdOf = ({ kind = usual }: { readonly kind?: unknown }) =>
+    kindOf(kind as AlertKindName).threshold
+  return {
+    hidden: (input: object) => (thresholdOf(input) === undefined ? ['threshold'] : []),
+    helps: (input: object) => ({ threshold: `In ${thresholdOf(input)?.meaning}` }),
+  }
+}
+
 const ruleColumns: readonly Column<Rule>[] = [
   { label: 'Name', cell: ({ name }) => <Named>{name}</Named>, by: ({ name }) => name, width: 1.4 },
   {
@@ -101,6 +111,7 @@ const ruleColumns: readonly Column<Rule>[] = [
           verb="Save"
           given={{ name }}
           initial={builtIn ? rule : { ...rule, kind }}
+          {...ofKind(kind)}
           isSmall
         />
         <Action
@@ -133,6 +144,7 @@ function Rules() {
           contract={alerts['put-rule']}
           verb="Create"
           initial={{ kind: 'migration-failed', severity: 'warning', enabled: true }}
+          {...ofKind('migration-failed')}
         />
       </Group>
       <Table label="Alert rules" rows={data} columns={ruleColumns} idOf={({ name }) => name} />

@@ -1,12 +1,9 @@
-import { Modal, Select, Button } from '@mantine/core'
-import { useState } from 'react'
 import { exclusions } from '../../../subjects/rules/exclusions.ts'
 import { inclusions } from '../../../subjects/rules/inclusions.ts'
 import type { RuleView } from '../../../subjects/migrations/model/rules.ts'
-import { mayCall, pollMs, useAll } from '../../data/calls.ts'
-import { useSession } from '../../data/session-context.ts'
+import { pollMs, useAll } from '../../data/calls.ts'
 import { Action } from '../../kit/action.tsx'
-import { ContractForm } from '../../kit/contract-form.tsx'
+import { CreateRule } from '../../kit/create-rule.tsx'
 import { Empty } from '../../kit/empty.tsx'
 import { Named } from '../../kit/named.tsx'
 import { Page } from '../../kit/page.tsx'
@@ -30,8 +27,6 @@ export default function RulesPage() {
 }
 
 type Contracts = typeof exclusions | typeof inclusions
-
-const ways = ['create-regex', 'create-file-size', 'create-date', 'create-age', 'create-paths'] as const
 
 const originOf = (rule: RuleView) =>
   rule.fsRestriction
@@ -73,7 +68,7 @@ function Rules({ contracts, what }: { readonly contracts: Contracts; readonly wh
   ]
   return (
     <>
-      <CreateRule contracts={contracts} what={what} />
+      <CreateRule contracts={contracts} what={what} isMain />
       {data?.length === 0 && <Empty>{`There are no ${what}s yet.`}</Empty>}
       {data !== undefined && data.length > 0 && (
         <Table
@@ -84,44 +79,6 @@ function Rules({ contracts, what }: { readonly contracts: Contracts; readonly wh
           searchedIn={({ id, description }) => [id, description]}
         />
       )}
-    </>
-  )
-}
-
-function CreateRule({ contracts, what }: { readonly contracts: Contracts; readonly what: string }) {
-  const session = useSession()
-  const [way, setWay] = useState<(typeof ways)[number]>()
-  const offered = ways.filter((one) => mayCall(session, contracts[one]))
-  if (offered.length === 0) return null
-  return (
-    <>
-      <Button mb="md" onClick={() => setWay(offered[0])}>
-        {`Create an ${what}`}
-      </Button>
-      <Modal
-        opened={way !== undefined}
-        onClose={() => setWay(undefined)}
-        title={`Create an ${what}`}
-        size="lg"
-      >
-        <Select
-          label="Type"
-          data={offered.map((value) => ({ value, label: contracts[value].summary }))}
-          value={way ?? null}
-          allowDeselect={false}
-          onChange={(value) => setWay(value ?? undefined)}
-        />
-        {way && (
-          <ContractForm
-            key={way}
-            contract={contracts[way]}
-            verb="Create"
-            {...(way === 'create-regex' && { initial: { patternType: 'GLOB' } })}
-            onCancel={() => setWay(undefined)}
-            onDone={() => setWay(undefined)}
-          />
-        )}
-      </Modal>
     </>
   )
 }

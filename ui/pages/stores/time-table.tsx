@@ -1,3 +1,4 @@
+import { useMediaQuery } from '@mantine/hooks'
 import { type PointerEvent, useState } from 'react'
 import {
   type BandwidthSchedule,
@@ -6,7 +7,10 @@ import {
   weekdays,
 } from '../../../subjects/migrations/bandwidth.ts'
 
-const hoursOfDay = 24
+const hoursInDay = 24
+const hoursOfDay = Array.from({ length: hoursInDay }, (_, hour) => hour)
+/** As `.week` in the style sheet has it. */
+const narrow = '(max-width: 48em)'
 const bytesOfMib = 1_024 ** 2
 const usualMib = 10
 
@@ -25,7 +29,7 @@ export function paintedOf(schedule: BandwidthSchedule | undefined): Painted {
   for (const { days = weekdays, from, to } of schedule?.windows ?? []) {
     const [begin, end] = [Number.parseInt(from, 10), Number.parseInt(to, 10)]
     for (const day of days) {
-      for (let hour = begin; hour < (end > begin ? end : hoursOfDay); hour++) hours.add(hourOf(day, hour))
+      for (let hour = begin; hour < (end > begin ? end : hoursInDay); hour++) hours.add(hourOf(day, hour))
       const next = weekdays[(weekdays.indexOf(day) + 1) % weekdays.length]!
       if (end <= begin) for (let hour = 0; hour < end; hour++) hours.add(hourOf(next, hour))
     }
@@ -38,7 +42,7 @@ export function paintedOf(schedule: BandwidthSchedule | undefined): Painted {
 export function scheduleOf({ hours, mibPerSecond }: Painted, timeZone: string): BandwidthSchedule {
   const byTimes = new Map<string, Weekday[]>()
   for (const day of weekdays) {
-    for (let from = 0; from < hoursOfDay; from++) {
+    for (let from = 0; from < hoursInDay; from++) {
       if (!hours.has(hourOf(day, from)) || hours.has(hourOf(day, from - 1))) continue
       let to = from
       while (hours.has(hourOf(day, to))) to++
@@ -76,42 +80,48 @@ export function TimeTable({
     setBrush(!hours.has(hour))
     paint(hour, !hours.has(hour))
   }
+  const cell = (day: Weekday, hour: number) => {
+    const id = hourOf(day, hour)
+    return (
+      <td key={id}>
+        <button
+          type="button"
+          aria-label={`${day} ${clock(hour)}`}
+          aria-pressed={hours.has(id)}
+          onPointerDown={(event) => begin(event, id)}
+          onPointerEnter={() => brush !== undefined && paint(id, brush)}
+          onKeyDown={(event) => {
+            if (event.key !== ' ' && event.key !== 'Enter') return
+            event.preventDefault()
+            paint(id, !hours.has(id))
+          }}
+        />
+      </td>
+    )
+  }
+  // A day is a row; on a telephone, where that is too wide, an hour is.
+  const isNarrow = useMediaQuery(narrow, undefined, { getInitialValueInEffect: false })
+  const [columns, rows] = isNarrow ? [weekdays, hoursOfDay] : [hoursOfDay, weekdays]
   return (
     <div className="week" onPointerUp={() => setBrush(undefined)} onPointerLeave={() => setBrush(undefined)}>
       <table aria-label="Hours of the week">
         <thead>
           <tr>
             <td />
-            {Array.from({ length: hoursOfDay }, (_, hour) => (
-              <th key={hour} scope="col">
-                {hour}
+            {columns.map((name) => (
+              <th key={name} scope="col">
+                {name}
               </th>
             ))}
           </tr>
         </thead>
         <tbody>
-          {weekdays.map((day) => (
-            <tr key={day}>
-              <th scope="row">{day}</th>
-              {Array.from({ length: hoursOfDay }, (_, hour) => {
-                const id = hourOf(day, hour)
-                return (
-                  <td key={hour}>
-                    <button
-                      type="button"
-                      aria-label={`${day} ${clock(hour)}`}
-                      aria-pressed={hours.has(id)}
-                      onPointerDown={(event) => begin(event, id)}
-                      onPointerEnter={() => brush !== undefined && paint(id, brush)}
-                      onKeyDown={(event) => {
-                        if (event.key !== ' ' && event.key !== 'Enter') return
-                        event.preventDefault()
-                        paint(id, !hours.has(id))
-                      }}
-                    />
-                  </td>
-                )
-              })}
+          {rows.map((name) => (
+            <tr key={name}>
+              <th scope="row">{name}</th>
+              {typeof name === 'number'
+                ? weekdays.map((day) => cell(day, name))
+                : hoursOfDay.map((hour) => cell(name, hour))}
             </tr>
           ))}
         </tbody>
