@@ -174,6 +174,12 @@ function addCopy(program: Command, context: Context): void {
       'option for a new target filesystem; may be repeated',
       severalTimes,
     )
+    .option(
+      '--exclude <glob>',
+      'leave out paths that match, such as *.tmp or /logs/**; may be repeated',
+      severalTimes,
+    )
+    .option('--include <glob>', 'copy only files that match; may be repeated', severalTimes)
     .option('--dry-run', 'show the plan without copying or keeping anything')
     .addOption(
       new Option('--verify-level <level>', 'what the verification compares')
@@ -185,7 +191,7 @@ function addCopy(program: Command, context: Context): void {
       examplesText([
         `${product} copy /srv/data /mnt/copy`,
         `${product} copy /srv/data s3://backup/data --dry-run`,
-        `${product} copy lake:/raw /mnt/raw`,
+        `${product} copy lake:/raw /mnt/raw --exclude '*.tmp'`,
       ]),
     )
     .action(async (source: string, target: string, options: CopyOptions, command: Command) => {

@@ -6,10 +6,14 @@ import { migrations } from '../../subjects/migrations/migrations.ts'
 import type { VerificationLevel } from '../../subjects/migrations/model/verification-terms.ts'
 import { verifications } from '../../subjects/migrations/verifications.ts'
 import { plural } from '../../subjects/kit/plural.ts'
+import type { RuleEffect } from '../../subjects/migrations/model/rules.ts'
+import { exclusions } from '../../subjects/rules/exclusions.ts'
+import { inclusions } from '../../subjects/rules/inclusions.ts'
 import { pathMappings } from '../../subjects/rules/path-mappings.ts'
 import { endedJob } from '../commands/job-end.ts'
 import { type Context, type Globals, withSession } from '../context.ts'
 import { exitCodes } from '../exit-codes.ts'
+import { inWords } from '../failure.ts'
 import { sizeText } from '../../subjects/kit/binary-size.ts'
 import { countText } from '../output/format.ts'
 import { wantedOf } from '../output/form.ts'
@@ -27,6 +31,9 @@ import { requireUsable } from './usable.ts'
 export interface CopyOptions {
   readonly sourceOption?: readonly string[]
   readonly targetOption?: readonly string[]
+  /** Globs. */
+  readonly exclude?: readonly string[]
+  readonly include?: readonly string[]
   readonly dryRun?: true
   readonly verifyLevel: VerificationLevel
 }
@@ -48,18 +55,44 @@ export async function copy(
   const source = placeOf(sourceText, options.sourceOption ?? [], context)
   const target = placeOf(targetText, options.targetOption ?? [], context)
   wantedOf(globals)
-  const migrationId = `copy-${nameOf(source.text, [where(source), where(target)].join(' '))}`
+  // Another choice of files is another migration: rules of one that ran do not change with its next run.
+  const rules = rulesOf(options)
+  const whole = [where(source), where(target), ...rules.map(({ effect, glob }) => `${effect} ${glob}`)]
+  const job = { source, target, rules, migrationId: `copy-${nameOf(source.text, whole.join(' '))}` }
   const signals = stopSignals(() => undefined)
   try {
     return await Promise.race([
       options.dryRun === true
-        ? dryRun(context, globals, source, target, migrationId)
-        : migrate(context, globals, source, target, migrationId, options.verifyLevel),
-      signals.first.then(() => interrupted(context, migrationId, options)),
+        ? dryRun(context, globals, job)
+        : migrate(context, globals, job, options.verifyLevel),
+      signals.first.then(() => interrupted(context, job.migrationId, options)),
     ])
   } finally {
     signals.dispose()
   }
+}
+
+/** Which files are copied. */
+interface GlobRule {
+  readonly effect: RuleEffect
+  readonly glob: string
+}
+
+const rulesOf = ({ exclude = [], include = [] }: CopyOptions): readonly GlobRule[] => [
+  ...exclude.map((glob) => ({ effect: 'exclusion', glob }) as const),
+  ...include.map((glob) => ({ effect: 'inclusion', glob }) as const),
+]
+
+const flags = { exclusion: '--exclude', inclusion: '--include' } as const
+const contractsOf = { exclusion: exclusions, inclusion: inclusions } as const
+
+/** What is to be copied. */
+interface Job {
+  readonly source: Place
+  readonly target: Place
+  readonly rules: readonly GlobRule[]
+  /** The same for the same job. */
+  readonly migrationId: string
 }
 
 const notVerifiedText = (migrationId: string, level: VerificationLevel): string =>
@@ -79,26 +112,18 @@ function interrupted({ terminal }: Context, migrationId: string, { dryRun: isDry
   return exitCodes.interrupted.status
 }
 
-/** Filesystems, path mapping and migration; those that were there are taken. */
+/** Filesystems, path mapping, rules and migration; those that were there are taken. */
 interface Prepared {
   readonly migration: Migration
-  readonly added: readonly (Found & { readonly role: 'source' | 'target' })[]
-  /** Of a mapping that was made. */
-  readonly mapping: string | undefined
+  readonly made: Made
   readonly isNew: boolean
 }
 
 /** @param isTried whether source and target are checked, for which the target is written to */
-async function prepare(
-  session: Session,
-  source: Place,
-  target: Place,
-  migrationId: string,
-  isTried: boolean,
-): Promise<Prepared> {
-  const made: Made = { added: [], mapping: undefined }
+async function prepare(session: Session, job: Job, isTried: boolean): Promise<Prepared> {
+  const made: Made = { added: [], mapping: undefined, rules: [] }
   try {
-    return await prepared(session, made, [source, target], migrationId, isTried)
+    return await prepared(session, made, job, isTried)
   } catch (error) {
     // What was added for nothing would be in the way of the next try; a migration that may be there needs it.
     if (!mayBeDone.some((code) => isGantryError(error, code)))
@@ -114,12 +139,11 @@ const mayBeDone = ['TIMEOUT', 'UNAVAILABLE', 'INTERNAL'] as const
 interface Made {
   readonly added: (Found & { readonly role: 'source' | 'target' })[]
   mapping: string | undefined
+  readonly rules: (Pick<GlobRule, 'effect'> & { readonly id: string })[]
 }
 
-async function takeBack(
-  session: Session,
-  { mapping, added }: Pick<Prepared, 'mapping' | 'added'>,
-): Promise<void> {
+async function takeBack(session: Session, { mapping, added, rules }: Made): Promise<void> {
+  for (const { effect, id } of rules) await session.call(contractsOf[effect].delete, { id })
   if (mapping !== undefined) await session.call(pathMappings.delete, { pathMappingId: mapping })
   for (const { fileSystemId, role } of added) await session.call(filesystems.delete, { fileSystemId, role })
 }
@@ -127,8 +151,7 @@ async function takeBack(
 async function prepared(
   session: Session,
   made: Made,
-  [source, target]: readonly [Place, Place],
-  migrationId: string,
+  { source, target, rules, migrationId }: Job,
   isTried: boolean,
 ): Promise<Prepared> {
   const { added } = made
@@ -144,10 +167,13 @@ async function prepared(
     await requireUsable(session, 'target', target, to)
   }
   const known = await unlessMissing(session.call(migrations.get, { migrationId }))
-  if (known !== undefined) return { migration: known, added, mapping: undefined, isNew: false }
+  if (known !== undefined) return { migration: known, made, isNew: false }
   made.mapping =
     source.path === target.path ? undefined : await map(session, migrationId, [from, source], [to, target])
-  const { mapping } = made
+  for (const [index, { effect, glob }] of rules.entries())
+    made.rules.push({ effect, id: await chosen(session, `${migrationId}-${index + 1}`, effect, glob) })
+  const namesOf = (effect: RuleEffect) =>
+    made.rules.filter((one) => one.effect === effect).map(({ id }) => id)
   const migration = await session.call(migrations.create, {
     migrationId,
     path: source.path,
@@ -157,8 +183,21 @@ async function prepared(
     actionPolicy: 'SkipIfSizeAndTimeMatch',
     scanOnlyMigration: true,
     autoStart: false,
+    ...(rules.length > 0 && { exclusions: namesOf('exclusion'), inclusions: namesOf('inclusion') }),
   })
-  return { migration, added, mapping, isNew: true }
+  return { migration, made, isNew: true }
+}
+
+/** A rule of a glob; one that an earlier try left is taken. Returns its name. */
+async function chosen(session: Session, id: string, effect: RuleEffect, glob: string): Promise<string> {
+  const { get, ...create } = contractsOf[effect]
+  if ((await unlessMissing(session.call(get, { id }))) !== undefined) return id
+  const description = `Made by ${product} copy`
+  const rule = { id, description, patternType: 'GLOB', regex: glob } as const
+  await session.call(create['create-regex'], rule).catch((error: unknown) => {
+    throw inWords(error, (field) => (field === 'regex' ? flags[effect] : undefined))
+  })
+  return id
 }
 
 /** A migration keeps paths; where they differ a path mapping says so. */
@@ -198,22 +237,17 @@ async function planned(session: Session, migrationId: string): Promise<Plan> {
 }
 
 /** Shows the plan, and takes away what was made for it. */
-async function dryRun(
-  context: Context,
-  globals: Globals,
-  source: Place,
-  target: Place,
-  migrationId: string,
-): Promise<number> {
+async function dryRun(context: Context, globals: Globals, job: Job): Promise<number> {
+  const { source, migrationId } = job
   await withSession(context, globals, async (session) => {
-    const all = await prepare(session, source, target, migrationId, false)
+    const { made, isNew } = await prepare(session, job, false)
     try {
       const plan = await planned(session, migrationId)
       present(context.terminal, migrations.plan, plan, { ...wantedOf(globals), input: {} })
       tellNoFiles(context, source, plan)
     } finally {
-      if (all.isNew) await session.call(migrations.delete, { migrationId })
-      await takeBack(session, all)
+      if (isNew) await session.call(migrations.delete, { migrationId })
+      await takeBack(session, made)
     }
   })
   return exitCodes.ok.status
@@ -222,15 +256,14 @@ async function dryRun(
 async function migrate(
   context: Context,
   globals: Globals,
-  source: Place,
-  target: Place,
-  migrationId: string,
+  job: Job,
   level: VerificationLevel,
 ): Promise<number> {
   const { terminal } = context
+  const { source, migrationId } = job
   await withSession(context, globals, async (session) => {
-    const { migration, added } = await prepare(session, source, target, migrationId, true)
-    for (const { fileSystemId, role } of added) terminal.err(`Added ${role} ${fileSystemId}.\n`)
+    const { migration, made } = await prepare(session, job, true)
+    for (const { fileSystemId, role } of made.added) terminal.err(`Added ${role} ${fileSystemId}.\n`)
     await begin(context, session, source, migration)
   })
   const code = await watch(context, globals, new OfFiles(migrationId))

@@ -58,6 +58,10 @@ function show(
     terminal.out(replyText(terminal, schemaOf(schema, asked), chosen, asked))
     return
   }
+  if (isRow(reply) && Object.keys(reply).length === 0) {
+    terminal.out(printable(doneText(contract, input)) + '\n')
+    return
+  }
   const wide = form === 'wide'
   const view = wide ? undefined : views[schema.title ?? '']
   const shown = view !== undefined && isRow(reply) ? inView(reply, view) : reply
@@ -72,6 +76,21 @@ function show(
     const last = shellArgument(String(reply.at(-1)?.[pageKeyOf(schema, columns)]))
     terminal.err(printable(`There may be more results: repeat the command with --after ${last}`) + '\n')
   }
+}
+
+/** What a verb has done, where its reply has nothing to say. */
+const pasts: Readonly<Record<string, string>> = {
+  attach: 'attached',
+  delete: 'deleted',
+  'delete-rule': 'deleted',
+  'delete-webhook': 'deleted',
+  detach: 'detached',
+  remove: 'removed',
+}
+
+function doneText({ verb, cli }: Contract, input: Row): string {
+  const of = (cli?.args ?? []).map((name) => input[name]).filter((value) => typeof value === 'string')
+  return [pasts[verb] ?? 'done', ...of].join(' ')
 }
 
 /** The field by which a list goes on. */
@@ -163,7 +182,6 @@ function replyText(
   }
   if (!isRow(reply)) return `${printableLines(valueText(reply, '', schema))}\n`
   const values = Object.values(reply)
-  if (values.length === 0) return 'done\n'
   if (values.every((value) => isRows(value) && value.length === 0)) return 'none\n'
   const { plain, lists } = withoutLists(reply, '')
   const tables = lists.map(

@@ -72,7 +72,7 @@ test('texts arrive as values: what was made is listed', async () => {
   expect((await operator('filesystems', 'list-paths', 'cli', '/')).out).toMatch(
     /^path.+\n\/a(?: |%20)b +no +2\.0 KiB/,
   )
-  expect((await operator('filesystems', 'delete', 'cli')).out).toBe('done\n')
+  expect((await operator('filesystems', 'delete', 'cli')).out).toBe('deleted cli\n')
   expect((await operator('filesystems', 'list')).out).toBe('none\n')
 })
 

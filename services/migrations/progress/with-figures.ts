@@ -4,6 +4,7 @@ import { add, bytesInParts, type Counts, noCounts } from '../../engine/run/count
 import type { Moved } from '../../engine/run/meter.ts'
 import type { InFlightProgress } from './in-flight-progress.ts'
 import { isCounted, type MigrationRecord, workIdOf } from '../lifecycle/record.ts'
+import { followsOnly } from '../../scheduling/admission.ts'
 import { scannedFiles } from './wire.ts'
 
 /** A record with what was done for it. */
@@ -28,8 +29,8 @@ export function countsOf(record: MigrationRecord, running: Map<string, Counts>):
 }
 
 /**
- * What is under way is at the target, but never more than was found and is left to do. To be asked after the counts were:
- * an item is counted first, and goes off here then.
+ * What is under way is at the target, but never more than was found and is left to do; a change of a live migration is found
+ * and done at once. To be asked after the counts were: an item is counted first, and goes off here then.
  */
 export function underWayOf(
   record: MigrationRecord,
@@ -37,10 +38,15 @@ export function underWayOf(
   inFlight: Pick<InFlightProgress, 'of'>,
 ): Moved {
   const { bytes, files } = inFlight.of(workIdOf(record))
-  const bytesLeft = counts.bytesScanned - counts.bytesMigrated - counts.bytesSkipped
+  const left = followsOnly(record)
+    ? { bytes: Number.POSITIVE_INFINITY, files: Number.POSITIVE_INFINITY }
+    : {
+        bytes: counts.bytesScanned - counts.bytesMigrated - counts.bytesSkipped,
+        files: scannedFiles(counts) - settledFiles(counts),
+      }
   return {
-    bytes: between(0, bytes + bytesInParts(counts), bytesLeft),
-    files: between(0, files, scannedFiles(counts) - settledFiles(counts)),
+    bytes: between(0, bytes + bytesInParts(counts), left.bytes),
+    files: between(0, files, left.files),
   }
 }
 

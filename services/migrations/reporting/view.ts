@@ -182,12 +182,14 @@ export function progressOf({ record, counts, underWay, failed, changes, conditio
   const nextRun = record.recurrence?.nextRun
   const seconds = secondsBetween(started, completed)
   const left = counts.bytesScanned - migratedBytes
+  // A file that has grown since it was found is found again with its copy.
+  const bytesFound = Math.max(counts.bytesScanned, migratedBytes)
   const sizes = {
-    totalBytes: counts.bytesScanned,
+    totalBytes: bytesFound,
     migratedBytes,
     excludedBytes: counts.bytesExcluded,
     totalMigratedBytes,
-    totalScannedBytes: counts.bytesScanned,
+    totalScannedBytes: bytesFound,
   }
   // What follows its source has no end.
   const eta =

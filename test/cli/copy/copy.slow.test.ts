@@ -4,6 +4,8 @@ import { join, relative } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { filesystems } from '../../../subjects/filesystems/filesystems.ts'
 import { migrations } from '../../../subjects/migrations/migrations.ts'
+import { exclusions } from '../../../subjects/rules/exclusions.ts'
+import { inclusions } from '../../../subjects/rules/inclusions.ts'
 import { pathMappings } from '../../../subjects/rules/path-mappings.ts'
 import { addLocal, createFolder } from '../../support/migrations.ts'
 import { mountMemory, whyNoMount } from '../../support/mounts.ts'
@@ -119,6 +121,30 @@ test('--dry-run shows the plan, and nothing stays of it', async () => {
   expect(code).toBe(0)
   expect(JSON.parse(out)).toMatchObject({ filesToCopy: 1, bytesToCopy: 3 })
   expect(await kept()).toEqual(before)
+})
+
+test('globs choose the files; other globs are another copy, and what a dry run made goes', async () => {
+  using folder = createFolder('from', 'to')
+  for (const name of ['a.csv', 'b.csv', 'b.tmp', 'c.txt']) writeFileSync(join(folder.from, name), name)
+  const globs = ['--include', '*.csv', '--include', '*.tmp', '--exclude', '*.tmp']
+  const idsOf = async () => [
+    ...(await platform.call(exclusions.list, { scope: 'userDefined' })),
+    ...(await platform.call(inclusions.list, {})),
+  ]
+  const before = await idsOf()
+  expect(await copy(folder.from, folder.to, ...globs, '--dry-run')).toMatchObject({ code: 0 })
+  expect(await idsOf()).toEqual(before)
+  expect(await copy(folder.from, folder.to, ...globs)).toMatchObject({ code: 0 })
+  expect(readdirSync(folder.to).toSorted()).toEqual(['a.csv', 'b.csv'])
+  expect((await idsOf()).length).toBe(before.length + 3)
+  expect(await copy(folder.from, folder.to, ...globs)).toMatchObject({ code: 0 })
+  expect((await idsOf()).length).toBe(before.length + 3)
+  expect(await copy(folder.from, folder.to)).toMatchObject({ code: 0 })
+  expect(readdirSync(folder.to).length).toBe(4)
+  const wrong = await copy(folder.from, folder.to, '--exclude', '[')
+  expect(wrong.code).not.toBe(0)
+  expect(wrong.err).toContain('--exclude')
+  expect((await idsOf()).length).toBe(before.length + 3)
 })
 
 test('a path in a filesystem is copied to another path', async () => {

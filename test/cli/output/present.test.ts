@@ -96,7 +96,9 @@ test('a plan has files with their bytes, and only what there is', () => {
 test('an empty list and an empty reply say so', () => {
   expect(shown(keys.list, []).out).toBe('none\n')
   expect(shown(audit.list, { records: [] }).out).toBe('none\n')
-  expect(shown(migrations.delete, {}).out).toBe('done\n')
+  const input = { migrationId: `first\n` }
+  expect(shown(migrations.delete, {}, { input }).out).toBe('deleted first\\n\n')
+  expect(shown(filesystems['report-changes'], {}).out).toBe('done\n')
 })
 
 test('one object is names and values, what is in it below it, and lists in it are tables', () => {

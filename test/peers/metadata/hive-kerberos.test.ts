@@ -4,7 +4,11 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, expect } from 'vitest'
 import type { Catalog } from '../../../services/metadata/catalogs/contract/catalog.ts'
 import { openCatalog } from '../../../services/metadata/catalogs/index.ts'
+import { settings } from '../../../subjects/access/settings.ts'
+import { loopback } from '../../../subjects/kit/names.ts'
+import { metadataCatalogs } from '../../../subjects/metadata/catalogs.ts'
 import type { CatalogOptions } from '../../../subjects/metadata/kinds.ts'
+import { startAgent } from '../../support/agent-child.ts'
 import {
   metastorePrincipal,
   type MetastoreRelease,
@@ -13,6 +17,7 @@ import {
   startMetastore,
 } from '../../support/hive-metastore.ts'
 import { type Kdc, keytabText, noKdc, realm, startKdc } from '../../support/kdc.ts'
+import { startTestPlatform } from '../../support/platform.ts'
 import { siteFile } from '../../support/site-file.ts'
 import { testUnless } from '../../support/unless.ts'
 
@@ -165,3 +170,28 @@ testUnless(
     }
   },
 )
+
+testUnless(missing, 'an agent asks with its own configuration, and the keytab of the catalog', async () => {
+  await using metastore = await startMetastore(anyRelease, {}, kdc)
+  const { metastoreUris, kerberosPrincipal = '', kerberosKeytab = '' } = metastore.options
+  const configPath = mkdtempSync(join(tmpdir(), 'gantry-hive-conf-'))
+  await using platform = await startTestPlatform()
+  await using agent = await startAgent(platform, 'edge', ['--catalogs'])
+  try {
+    await platform.call(settings.put, { storeHosts: [loopback], hostCredentials: [configPath] })
+    const site = {
+      'hive.metastore.uris': metastoreUris!,
+      'hive.metastore.sasl.enabled': 'true',
+      'hive.metastore.kerberos.principal': `hive/_HOST@${realm}`,
+    }
+    writeFileSync(join(configPath, 'hive-site.xml'), siteFile(site))
+    const catalogId = 'far'
+    const keys = { kerberosPrincipal, kerberosKeytab }
+    await platform.call(metadataCatalogs['create-hive'], { catalogId, agent: 'edge', configPath, ...keys })
+    const { checks } = await platform.call(metadataCatalogs['check-stored'], { catalogId })
+    expect(checks.filter(({ result }) => result === 'no')).toEqual([])
+    expect(agent.printed).not.toContain(kerberosKeytab.slice(0, 40))
+  } finally {
+    rmSync(configPath, { recursive: true })
+  }
+})

@@ -55,6 +55,16 @@ test('what is under way is in the figures until it is counted, and never more th
   expect(shown(inFlight, { ...found, bytesShared: 700, bytesSharedOver: 900 }).migratedBytes).toBe(0)
 })
 
+test('a change of a live migration is under way though nothing was found before it', () => {
+  const inFlight = new InFlightProgress()
+  const live = { ...record, state: 'LIVE', scanned: new Date().toISOString() } as const
+  const counts = { ...noCounts(), filesScanned: 1, filesMigrated: 1, bytesScanned: 10, bytesMigrated: 10 }
+  new MeterView(inFlight.begin(workId).meter).bytes(500)
+  const figures = { counts, failed: 0, changes: undefined, conditions: [] }
+  const { progress } = progressOf({ record: live, ...figures, underWay: underWayOf(live, counts, inFlight) })
+  expect(progress).toMatchObject({ totalMigratedBytes: 510, totalBytes: 510 })
+})
+
 test('a large file counts by what of it is there, and small ones by their number', () => {
   const inFlight = new InFlightProgress()
   const large = { filesScanned: 1, bytesScanned: 1e9 }
