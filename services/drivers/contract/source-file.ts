@@ -15,8 +15,8 @@ export interface SourceFile {
    */
   read(offset: number, length: number): Promise<Buffer>
   /**
-   * The same without keeping what comes, and with offsets from `offset` on. Only where all that comes is known to be of the
-   * version that was opened. Throws what `take` throws.
+   * The same without keeping what comes, and with offsets from `offset` on. What came is of the version that was opened if
+   * this ends without an error, and not before. Throws what `take` throws.
    */
   pour?(offset: number, length: number, take: TakeBytes): Promise<void>
   /**

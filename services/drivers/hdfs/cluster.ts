@@ -6,7 +6,7 @@ import { field, type HdfsClient, type HdfsRequest, type What } from './client.ts
 import { failed } from './errors.ts'
 import { aclIn, askedFor, askedForCreation, creationIn, extendedIn } from './extended.ts'
 import { received } from '../http/ranges.ts'
-import { receiverInto } from '../http/transport.ts'
+import { type Receiver, receiverInto } from '../http/transport.ts'
 import { type FileStatus, fileStatus } from './status.ts'
 
 /** What of a folder comes at once. */
@@ -220,7 +220,7 @@ export class Cluster {
     for (let offset = 0; offset < body.sizeBytes; offset += bodyPieceBytes) {
       const length = Math.min(bodyPieceBytes, body.sizeBytes - offset)
       const there = Buffer.allocUnsafe(length)
-      const got = await this.read(path, offset, there, what)
+      const got = await this.read(path, offset, receiverInto(there), what)
       if (got !== length || !there.equals(await body.read(offset, length)))
         throw failed('corrupt', what(), `the cluster has other bytes at ${offset}`)
     }
@@ -240,13 +240,10 @@ export class Cluster {
   }
 
   /** Bytes of a file, as many as there are. Throws `gone`. */
-  async read(path: StorePath, offset: number, into: Buffer, what: What): Promise<number> {
-    const params = { offset: String(offset), length: String(into.length) }
-    const receiver = receiverInto(into)
-    return received(
-      await this.#client.request({ method: 'GET', op: 'OPEN', path, what, params, receiver }),
-      receiver,
-    )
+  async read(path: StorePath, offset: number, receiver: Receiver, what: What): Promise<number> {
+    const params = { offset: String(offset), length: String(receiver.length) }
+    const answer = await this.#client.request({ method: 'GET', op: 'OPEN', path, what, params, receiver })
+    return received(answer, receiver)
   }
 
   async setTime(path: StorePath, modifiedMs: number, what: What): Promise<void> {

@@ -1,12 +1,14 @@
-import type { FileAttributes, SourceFile } from '../contract/driver.ts'
+import type { FileAttributes, SourceFile, TakeBytes } from '../contract/driver.ts'
+import { inRanges } from '../http/ranges.ts'
+import { type Receiver, receiverInto } from '../http/transport.ts'
 import type { FileStatus } from './status.ts'
 import { versionOf } from './status.ts'
 import { failed } from './errors.ts'
 
 /** What a file is read with. */
 export interface FileReader {
-  /** Bytes from an offset, as many as there are up to the length of the buffer. */
-  read(offset: number, into: Buffer): Promise<number>
+  /** Hands over bytes from an offset, as many as are taken. Returns how many are there. */
+  read(offset: number, receiver: Receiver): Promise<number>
   /** The file that stands at the path now. */
   status(): Promise<FileStatus | undefined>
   describe(operation: string): string
@@ -39,23 +41,19 @@ export class HdfsFile implements SourceFile {
   }
 
   async read(offset: number, length: number): Promise<Buffer> {
+    const bytes = Buffer.allocUnsafe(length)
+    const { take } = receiverInto(bytes)
+    await this.pour(offset, length, take)
+    return bytes
+  }
+
+  async pour(offset: number, length: number, take: TakeBytes): Promise<void> {
     const end = offset + length
     if (end > this.sizeBytes) throw this.#changed('read', `it has ${this.sizeBytes} bytes, not ${end}`)
     this.#isSeen = false
-    const bytes = Buffer.allocUnsafe(length)
-    for (let at = 0; at < length; at += this.#requestBytes) {
-      const into = bytes.subarray(at, Math.min(at + this.#requestBytes, length))
-      const got = await this.#reader.read(offset + at, into).catch(async (error: unknown) => {
-        // What became shorter or went meanwhile has its own errors.
-        await this.#look()
-        throw error
-      })
-      if (got !== into.length)
-        throw this.#changed('read', `got ${got} of ${into.length} bytes at ${offset + at}`)
-    }
+    await inRanges(length, this.#requestBytes, take, (at, receiver) => this.#readRange(offset + at, receiver))
     await this.#look()
     this.#isSeen = true
-    return bytes
   }
 
   async verifyUnchanged(): Promise<void> {
@@ -64,6 +62,16 @@ export class HdfsFile implements SourceFile {
 
   async close(): Promise<void> {
     // A file that is being read holds nothing in the cluster.
+  }
+
+  async #readRange(offset: number, receiver: Receiver): Promise<void> {
+    const got = await this.#reader.read(offset, receiver).catch(async (error: unknown) => {
+      // What became shorter or went meanwhile has its own errors.
+      await this.#look()
+      throw error
+    })
+    if (got !== receiver.length)
+      throw this.#changed('read', `got ${got} of ${receiver.length} bytes at ${offset}`)
   }
 
   async #look(): Promise<void> {
