@@ -180,7 +180,7 @@ testUnless(missing, 'an agent asks with its own configuration, and the keytab of
   try {
     await platform.call(settings.put, { storeHosts: [loopback], hostCredentials: [configPath] })
     const site = {
-      'hive.metastore.uris': metastoreUris!,
+      'hive.metastore.uris': metastoreUris,
       'hive.metastore.sasl.enabled': 'true',
       'hive.metastore.kerberos.principal': `hive/_HOST@${realm}`,
     }

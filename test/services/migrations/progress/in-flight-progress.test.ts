@@ -57,7 +57,7 @@ test('what is under way is in the figures until it is counted, and never more th
 
 test('a change of a live migration is under way though nothing was found before it', () => {
   const inFlight = new InFlightProgress()
-  const live = { ...record, state: 'LIVE', scanned: new Date().toISOString() } as const
+  const live = { ...record, kind: 'live', state: 'LIVE', scanned: new Date().toISOString() } as const
   const counts = { ...noCounts(), filesScanned: 1, filesMigrated: 1, bytesScanned: 10, bytesMigrated: 10 }
   new MeterView(inFlight.begin(workId).meter).bytes(500)
   const figures = { counts, failed: 0, changes: undefined, conditions: [] }
