@@ -71,7 +71,8 @@ function sample({ type, properties, items, enum: members, anyOf }: JsonSchema): 
 
 /** `<id> --target <target> [options]`: what must be given, in the order in which it is typed. */
 export function usageOf(shape: Shape): string {
-  const args = shape.args.map(({ flag, required }) => (required ? `<${flag}>` : `[${flag}]`))
+  const more = shape.takesSeveral ? '...' : ''
+  const args = shape.args.map(({ flag, required }) => (required ? `<${flag}${more}>` : `[${flag}]`))
   const flags = shape.flags
     .filter(({ required }) => required)
     .map((field) =>

@@ -1,4 +1,4 @@
-import type { Command, Option } from 'commander'
+import type { Argument, Command, Option } from 'commander'
 import { product } from '../../subjects/kit/names.ts'
 import { commandNamed } from './aliases.ts'
 import type { NamePlace } from './existing-names.ts'
@@ -35,7 +35,13 @@ export async function candidatesFor(
 
 /** What stands where the next word comes: the value of a flag, or an argument. */
 const valueAt = (command: Command, operands: number, waiting: Option | undefined): string | undefined =>
-  waiting?.long?.replace(/^--/, '') ?? command.registeredArguments[operands]?.name()
+  waiting?.long?.replace(/^--/, '') ?? argumentAt(command, operands)?.name()
+
+/** The last one may be given again and again. */
+function argumentAt({ registeredArguments }: Command, operands: number): Argument | undefined {
+  const last = registeredArguments.at(-1)
+  return registeredArguments[operands] ?? (last?.variadic ? last : undefined)
+}
 
 /** The words of a command, without the program's name. */
 const wordsOf = (command: Command): string[] =>
@@ -72,7 +78,7 @@ function all(
   const option = value === undefined ? undefined : optionsOf(command).find(({ long }) => long === flag)
   if (option !== undefined) return choices(option.argChoices?.map((choice) => `${flag}=${choice}`))
   if (current.startsWith('-')) return flags(command, current)
-  if (command.commands.length === 0) return choices(command.registeredArguments[operands]?.argChoices)
+  if (command.commands.length === 0) return choices(argumentAt(command, operands)?.argChoices)
   return command
     .createHelp()
     .visibleCommands(command)

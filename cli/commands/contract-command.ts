@@ -50,7 +50,7 @@ export function addContractCommand(
     .addHelpText('after', examplesText([exampleOf(contract, shape, other?.words)]))
   // Its verb on the wire is a command too, where people write it otherwise.
   if (other === undefined && contract.verb !== command.name()) command.alias(contract.verb)
-  for (const field of shape.args) command.addArgument(argumentOf(field))
+  for (const field of shape.args) command.addArgument(argumentOf(field, shape))
   const options = new Map(shape.flags.map((field) => [field, optionOf(field, shape)]))
   for (const [field, option] of options) {
     command.addOption(option)
@@ -64,14 +64,18 @@ export function addContractCommand(
   if (contract.cli?.confirmOwn !== undefined) command.option(`--${yesFlag}`, 'skip the confirmation')
   return command.action(async () => {
     const given = new Map<Field, FieldText>()
-    for (const [index, field] of shape.args.entries()) keep(given, field, command.args[index])
     for (const [field, option] of options) {
       const { otherFlag } = field
       if (otherFlag !== undefined)
         keep(given, field, command.getOptionValue(new Option(`--${otherFlag}`).attributeName()))
       keep(given, field, command.getOptionValue(option.attributeName()))
     }
-    await run(contract, shape, given, command)
+    // Of several, the first that fails is the last: what was printed says which were done.
+    const turns = shape.takesSeveral ? command.args.map((text) => [text]) : [command.args]
+    for (const texts of turns) {
+      for (const [index, field] of shape.args.entries()) keep(given, field, texts[index])
+      await run(contract, shape, given, command)
+    }
   })
 }
 
@@ -94,9 +98,9 @@ function keep(given: Map<Field, FieldText>, field: Field, value: unknown): void 
   else if (Array.isArray(value)) given.set(field, value.map(String))
 }
 
-function argumentOf(field: Field): Argument {
+function argumentOf(field: Field, { takesSeveral }: Shape): Argument {
   const { flag, required, choices } = field
-  const argument = new Argument(required ? `<${flag}>` : `[${flag}]`, field.schema.description ?? '')
+  const argument = new Argument(required ? `<${flag}${takesSeveral ? '...' : ''}>` : `[${flag}]`, field.schema.description ?? '')
   return choices === undefined ? argument : argument.choices(choices)
 }
 

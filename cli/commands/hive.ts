@@ -230,5 +230,5 @@ function byFlags(contract: Contract, others: Readonly<Record<string, string>> = 
     if (flag !== undefined) return { ...field, flag }
     return field.name === 'fileSystemId' ? { ...field, otherFlag: 'filesystem-id' } : field
   })
-  return { args: [], flags: renamed }
+  return { args: [], flags: renamed, takesSeveral: false }
 }

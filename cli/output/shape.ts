@@ -31,6 +31,8 @@ export interface Field {
 export interface Shape {
   readonly args: readonly Field[]
   readonly flags: readonly Field[]
+  /** Whether its one argument may be given several times, for one call after another. */
+  readonly takesSeveral: boolean
 }
 
 /** How a command is given the contract's input: fields named in `cli.args` by position, all others as flags. */
@@ -53,8 +55,10 @@ export function shapeOf(contract: Contract): Shape {
     ]),
   )
   const byPosition = contract.cli?.args ?? []
+  const args = byPosition.flatMap((name) => fields.get(name) ?? [])
   return {
-    args: byPosition.flatMap((name) => fields.get(name) ?? []),
+    args,
+    takesSeveral: contract.verb === 'delete' && args.length === 1,
     flags: [...fields.values()].filter(({ name }) => !byPosition.includes(name)),
   }
 }

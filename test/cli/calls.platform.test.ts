@@ -98,8 +98,12 @@ test('names that exist are offered where one is wanted, and not for what is bein
   const { out, err, code } = await withToken('nonsense', 'complete', '--', 'migrations', 'start', '')
   expect({ out, err, code }).toEqual({ out: '', err: '', code: 0 })
   await operator('migrations', 'delete', 'cli-first')
-  for (const name of ['cli-from', 'cli-to', '$(reboot)', 'two words'])
-    await operator('filesystems', 'delete', name)
+  expect(await offered('filesystems', 'delete', 'cli-from', 'cli-t')).toBe('cli-to\n')
+  // Several at once, up to the first that is not there.
+  const { out: done, err: failed } = await operator('fs', 'rm', 'cli-from', 'cli-to', 'none', 'two words')
+  expect(done).toBe('deleted cli-from\ndeleted cli-to\n')
+  expect(failed).toContain('there is no filesystem none')
+  await operator('filesystems', 'delete', '$(reboot)', 'two words')
   await operator('filesystems', 'delete', '--', '--server=evil')
 })
 
