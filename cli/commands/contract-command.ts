@@ -100,7 +100,10 @@ function keep(given: Map<Field, FieldText>, field: Field, value: unknown): void 
 
 function argumentOf(field: Field, { takesSeveral }: Shape): Argument {
   const { flag, required, choices } = field
-  const argument = new Argument(required ? `<${flag}${takesSeveral ? '...' : ''}>` : `[${flag}]`, field.schema.description ?? '')
+  const argument = new Argument(
+    required ? `<${flag}${takesSeveral ? '...' : ''}>` : `[${flag}]`,
+    field.schema.description ?? '',
+  )
   return choices === undefined ? argument : argument.choices(choices)
 }
 
