@@ -13,6 +13,7 @@ import { useFeatures } from '../data/features.ts'
 import { useMigrations } from '../data/migrations.ts'
 import { reportOutcome } from '../data/outcomes.ts'
 import { useSession } from '../data/session-context.ts'
+import { doneText } from '../kit/format.ts'
 import { navigation } from './places.ts'
 
 interface Hit {
@@ -130,7 +131,7 @@ export default function Hits({ onDone }: { readonly onDone: () => void }) {
     if (hit === undefined) return
     onDone()
     hit.act?.().then(
-      () => reportOutcome(`Done: ${hit.label}`),
+      () => reportOutcome(doneText(hit.label)),
       (error: unknown) => reportOutcome(`Not done: ${hit.label}`, error),
     )
     void navigate({ href: hit.to } as never)

@@ -3,6 +3,7 @@ import { mayCall } from '../data/calls.ts'
 import { reportOutcome } from '../data/outcomes.ts'
 import { useSession } from '../data/session-context.ts'
 import { ContractForm, type ContractFormProps } from './contract-form.tsx'
+import { doneText } from './format.ts'
 import { DialogButton, type DialogButtonProps } from './dialog-button.tsx'
 
 /** A button that opens the form of a contract: there for those who may call it. */
@@ -27,7 +28,7 @@ export function FormDialog<C extends Contract>({
           onCancel={close}
           onDone={(output, input) => {
             close()
-            if (onDone === undefined) reportOutcome(`Done: ${title}`)
+            if (onDone === undefined) reportOutcome(doneText(title))
             onDone?.(output, input)
           }}
         />

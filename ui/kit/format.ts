@@ -148,3 +148,27 @@ export function durationText(seconds: number): string {
   })
   return parts.slice(0, 2).join(' ') || '0 s'
 }
+
+/** What was done, of the words that a button or a dialog has for it. */
+export function doneText(title: string): string {
+  const [verb = '', ...rest] = title.split(' ')
+  const past = pasts[verb]
+  return past === undefined ? `Done: ${title}` : [past, ...rest].join(' ')
+}
+
+const pasts: Readonly<Record<string, string>> = {
+  Add: 'Added',
+  Approve: 'Approved',
+  Assign: 'Assigned',
+  Change: 'Changed',
+  Create: 'Created',
+  Move: 'Moved',
+  Pause: 'Paused',
+  Register: 'Registered',
+  Rename: 'Renamed',
+  Reset: 'Reset',
+  Resume: 'Resumed',
+  Rotate: 'Rotated',
+  Start: 'Started',
+  Stop: 'Stopped',
+}
