@@ -24,7 +24,7 @@ import { stopSignals } from '../signals.ts'
 import { asTyped } from '../typed-command.ts'
 import { OfFiles } from '../watch/of-files.ts'
 import { watch } from '../watch/watch.ts'
-import { type Found, filesystemOf, nameOf, type Place, placeOf } from './places.ts'
+import { digestOf, type Found, filesystemOf, nameOf, type Place, placeOf } from './places.ts'
 import { filesText, noFilesText, notKeptText, planText } from './text.ts'
 import { requireUsable } from './usable.ts'
 
@@ -55,10 +55,8 @@ export async function copy(
   const source = placeOf(sourceText, options.sourceOption ?? [], context)
   const target = placeOf(targetText, options.targetOption ?? [], context)
   wantedOf(globals)
-  // Another choice of files is another migration: rules of one that ran do not change with its next run.
-  const rules = rulesOf(options)
-  const whole = [where(source), where(target), ...rules.map(({ effect, glob }) => `${effect} ${glob}`)]
-  const job = { source, target, rules, migrationId: `copy-${nameOf(source.text, whole.join(' '))}` }
+  const migrationId = `copy-${nameOf(source.text, [where(source), where(target)].join(' '))}`
+  const job = { source, target, migrationId, rules: rulesOf(migrationId, options) }
   const signals = stopSignals(() => undefined)
   try {
     return await Promise.race([
@@ -73,15 +71,36 @@ export async function copy(
 }
 
 /** Which files are copied. */
-interface GlobRule {
-  readonly effect: RuleEffect
+interface GlobRule extends OwnRule {
   readonly glob: string
 }
 
-const rulesOf = ({ exclude = [], include = [] }: CopyOptions): readonly GlobRule[] => [
-  ...exclude.map((glob) => ({ effect: 'exclusion', glob }) as const),
-  ...include.map((glob) => ({ effect: 'inclusion', glob }) as const),
-]
+/** A rule that was made for a copy. */
+interface OwnRule {
+  readonly effect: RuleEffect
+  readonly id: string
+}
+
+/** What the names of a copy's rules begin with. */
+const rulePrefix = (migrationId: string, effect: RuleEffect): string => `${migrationId}-${effect}-`
+
+/** The same glob has the same name each time. */
+function rulesOf(migrationId: string, { exclude = [], include = [] }: CopyOptions): readonly GlobRule[] {
+  const of = (effect: RuleEffect, globs: readonly string[]) =>
+    [...new Set(globs)].map((glob) => ({
+      effect,
+      glob,
+      id: rulePrefix(migrationId, effect) + digestOf(glob),
+    }))
+  return [...of('exclusion', exclude), ...of('inclusion', include)]
+}
+
+/** Those of a migration, which may have rules of others too. */
+function ownRulesOf({ migrationId, userDefinedExclusions, inclusions: including }: Migration): OwnRule[] {
+  const of = (effect: RuleEffect, rules: readonly { readonly id: string }[]) =>
+    rules.filter(({ id }) => id.startsWith(rulePrefix(migrationId, effect))).map(({ id }) => ({ effect, id }))
+  return [...of('exclusion', userDefinedExclusions), ...of('inclusion', including)]
+}
 
 const flags = { exclusion: '--exclude', inclusion: '--include' } as const
 const contractsOf = { exclusion: exclusions, inclusion: inclusions } as const
@@ -117,6 +136,8 @@ interface Prepared {
   readonly migration: Migration
   readonly made: Made
   readonly isNew: boolean
+  /** Whether one that was there has other globs now. */
+  readonly isChanged: boolean
 }
 
 /** @param isTried whether source and target are checked, for which the target is written to */
@@ -139,7 +160,7 @@ const mayBeDone = ['TIMEOUT', 'UNAVAILABLE', 'INTERNAL'] as const
 interface Made {
   readonly added: (Found & { readonly role: 'source' | 'target' })[]
   mapping: string | undefined
-  readonly rules: (Pick<GlobRule, 'effect'> & { readonly id: string })[]
+  readonly rules: OwnRule[]
 }
 
 async function takeBack(session: Session, { mapping, added, rules }: Made): Promise<void> {
@@ -167,13 +188,17 @@ async function prepared(
     await requireUsable(session, 'target', target, to)
   }
   const known = await unlessMissing(session.call(migrations.get, { migrationId }))
-  if (known !== undefined) return { migration: known, made, isNew: false }
+  if (known !== undefined) {
+    const isChanged = await changeRules(session, known, rules, isTried)
+    return { migration: known, made, isNew: false, isChanged }
+  }
   made.mapping =
     source.path === target.path ? undefined : await map(session, migrationId, [from, source], [to, target])
-  for (const [index, { effect, glob }] of rules.entries())
-    made.rules.push({ effect, id: await chosen(session, `${migrationId}-${index + 1}`, effect, glob) })
-  const namesOf = (effect: RuleEffect) =>
-    made.rules.filter((one) => one.effect === effect).map(({ id }) => id)
+  for (const rule of rules) {
+    await makeRule(session, rule)
+    made.rules.push(rule)
+  }
+  const namesOf = (effect: RuleEffect) => rules.filter((one) => one.effect === effect).map(({ id }) => id)
   const migration = await session.call(migrations.create, {
     migrationId,
     path: source.path,
@@ -185,20 +210,56 @@ async function prepared(
     autoStart: false,
     ...(rules.length > 0 && { exclusions: namesOf('exclusion'), inclusions: namesOf('inclusion') }),
   })
-  return { migration, made, isNew: true }
+  return { migration, made, isNew: true, isChanged: false }
 }
 
-/** A rule of a glob; one that an earlier try left is taken. Returns its name. */
-async function chosen(session: Session, id: string, effect: RuleEffect, glob: string): Promise<string> {
+/** One that an earlier try left is taken. */
+async function makeRule(session: Session, { effect, id, glob }: GlobRule): Promise<void> {
   const { get, ...create } = contractsOf[effect]
-  if ((await unlessMissing(session.call(get, { id }))) !== undefined) return id
+  if ((await unlessMissing(session.call(get, { id }))) !== undefined) return
   const description = `Made by ${product} copy`
   const rule = { id, description, patternType: 'GLOB', regex: glob } as const
   await session.call(create['create-regex'], rule).catch((error: unknown) => {
     throw inWords(error, (field) => (field === 'regex' ? flags[effect] : undefined))
   })
-  return id
 }
+
+/**
+ * Gives a migration that was there the globs that are wanted now. Returns whether it had others.
+ * @throws GantryError NOT_ALLOWED_IN_STATE where it is under way, or nothing is to be changed
+ */
+async function changeRules(
+  session: Session,
+  migration: Migration,
+  wanted: readonly GlobRule[],
+  mayChange: boolean,
+): Promise<boolean> {
+  const { migrationId, state } = migration
+  const own = ownRulesOf(migration)
+  const isIn = (rules: readonly OwnRule[]) => (rule: OwnRule) => rules.some(({ id }) => id === rule.id)
+  const added = wanted.filter((rule) => !isIn(own)(rule))
+  const removed = own.filter((rule) => !isIn(wanted)(rule))
+  if (added.length === 0 && removed.length === 0) return false
+  const isAtRest = atRest.includes(state)
+  if (!mayChange || !isAtRest) {
+    const fix = isAtRest
+      ? `a dry run does not change them: run the copy without --dry-run, or delete it with "${product} migrations delete ${migrationId}"`
+      : `wait for it with "${product} watch ${migrationId}", or stop it with "${product} migrations stop ${migrationId}"`
+    throw new GantryError('NOT_ALLOWED_IN_STATE', `${migrationId} is ${state} with other globs: ${fix}`)
+  }
+  for (const rule of added) {
+    await makeRule(session, rule)
+    await session.call(contractsOf[rule.effect].attach, { migrationId, id: rule.id })
+  }
+  for (const { effect, id } of removed) {
+    await session.call(contractsOf[effect].detach, { migrationId, id })
+    await session.call(contractsOf[effect].delete, { id })
+  }
+  return true
+}
+
+/** States in which a copy begins, or goes on. */
+const atRest: readonly Migration['state'][] = ['NONSCHEDULED', 'COMPLETED', 'STOPPED']
 
 /** A migration keeps paths; where they differ a path mapping says so. */
 async function map(
@@ -262,9 +323,9 @@ async function migrate(
   const { terminal } = context
   const { source, migrationId } = job
   await withSession(context, globals, async (session) => {
-    const { migration, made } = await prepare(session, job, true)
-    for (const { fileSystemId, role } of made.added) terminal.err(`Added ${role} ${fileSystemId}.\n`)
-    await begin(context, session, source, migration)
+    const all = await prepare(session, job, true)
+    for (const { fileSystemId, role } of all.made.added) terminal.err(`Added ${role} ${fileSystemId}.\n`)
+    await begin(context, session, source, all)
   })
   const code = await watch(context, globals, new OfFiles(migrationId))
   if (code !== exitCodes.unreachable.status) await tellNotKept(context, globals, migrationId)
@@ -294,25 +355,26 @@ async function tellNotKept(context: Context, globals: Globals, migrationId: stri
   if (text !== undefined) context.terminal.err(`${asTyped(context.terminal, text)}\n`)
 }
 
-/** Starts the migration, or goes on with it; one that is completed is run again. */
-async function begin(context: Context, session: Session, source: Place, migration: Migration): Promise<void> {
+/** Starts the migration, or goes on with it; one that is completed, or has other globs now, is run again. */
+async function begin(
+  context: Context,
+  session: Session,
+  source: Place,
+  { migration: { migrationId, state }, isChanged }: Prepared,
+): Promise<void> {
   const { terminal } = context
-  const { migrationId, state } = migration
-  switch (state) {
-    case 'STOPPED':
-      await session.call(migrations.resume, { migrationId })
-      return
-    case 'NONSCHEDULED':
-    case 'COMPLETED':
-      break
-    default:
-      terminal.err(`${migrationId} is already ${state}.\n`)
-      return
+  if (!atRest.includes(state)) {
+    terminal.err(`${migrationId} is already ${state}.\n`)
+    return
+  }
+  if (state === 'STOPPED' && !isChanged) {
+    await session.call(migrations.resume, { migrationId })
+    return
   }
   const plan = await planned(session, migrationId)
   terminal.err(`${asTyped(terminal, planText(plan))}\n`)
   tellNoFiles(context, source, plan)
-  await session.call(state === 'COMPLETED' ? migrations.reset : migrations.start, { migrationId })
+  await session.call(state === 'NONSCHEDULED' ? migrations.start : migrations.reset, { migrationId })
 }
 
 async function verified(

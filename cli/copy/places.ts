@@ -214,6 +214,9 @@ const digestLength = 8
 /** A name that people know again, the same for the same thing. */
 export function nameOf(readable: string, whole: string): string {
   const words = readable.replaceAll(/[^A-Za-z0-9._]+/g, '-').slice(-maxReadable)
-  const digest = createHash('sha256').update(whole).digest('hex').slice(0, digestLength)
-  return `${words.replaceAll(/^[-.]+|-+$/g, '')}-${digest}`.replace(/^-/, '')
+  return `${words.replaceAll(/^[-.]+|-+$/g, '')}-${digestOf(whole)}`.replace(/^-/, '')
 }
+
+/** What tells things apart in names. */
+export const digestOf = (whole: string): string =>
+  createHash('sha256').update(whole).digest('hex').slice(0, digestLength)

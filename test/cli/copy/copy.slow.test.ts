@@ -11,6 +11,7 @@ import { addLocal, createFolder } from '../../support/migrations.ts'
 import { mountMemory, whyNoMount } from '../../support/mounts.ts'
 import { startTestPlatform, type TestPlatform } from '../../support/platform.ts'
 import { testUnless } from '../../support/unless.ts'
+import { exitCodes } from '../../../cli/exit-codes.ts'
 import { gantry, spawnGantry } from '../support.ts'
 
 let platform: TestPlatform
@@ -123,7 +124,7 @@ test('--dry-run shows the plan, and nothing stays of it', async () => {
   expect(await kept()).toEqual(before)
 })
 
-test('globs choose the files; other globs are another copy, and what a dry run made goes', async () => {
+test('globs choose the files, others take their place, and what a dry run made goes', async () => {
   using folder = createFolder('from', 'to')
   for (const name of ['a.csv', 'b.csv', 'b.tmp', 'c.txt']) writeFileSync(join(folder.from, name), name)
   const globs = ['--include', '*.csv', '--include', '*.tmp', '--exclude', '*.tmp']
@@ -139,12 +140,20 @@ test('globs choose the files; other globs are another copy, and what a dry run m
   expect((await idsOf()).length).toBe(before.length + 3)
   expect(await copy(folder.from, folder.to, ...globs)).toMatchObject({ code: 0 })
   expect((await idsOf()).length).toBe(before.length + 3)
+  // Others take the place of those, but not for a plan.
+  const planned = await copy(folder.from, folder.to, '--exclude', '*.txt', '--dry-run')
+  expect(planned).toMatchObject({ code: exitCodes.failed.status })
+  expect(planned.err).toContain('with other globs')
+  expect(await copy(folder.from, folder.to, '--exclude', '*.txt')).toMatchObject({ code: 0 })
+  expect(readdirSync(folder.to).toSorted()).toEqual(['a.csv', 'b.csv', 'b.tmp'])
+  expect((await idsOf()).length).toBe(before.length + 1)
   expect(await copy(folder.from, folder.to)).toMatchObject({ code: 0 })
   expect(readdirSync(folder.to).length).toBe(4)
+  expect(await idsOf()).toEqual(before)
   const wrong = await copy(folder.from, folder.to, '--exclude', '[')
   expect(wrong.code).not.toBe(0)
   expect(wrong.err).toContain('--exclude')
-  expect((await idsOf()).length).toBe(before.length + 3)
+  expect(await idsOf()).toEqual(before)
 })
 
 test('a path in a filesystem is copied to another path', async () => {
