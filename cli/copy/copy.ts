@@ -1,5 +1,5 @@
 import type { Output } from '../../subjects/kit/contract.ts'
-import { GantryError, isGantryError } from '../../subjects/kit/errors.ts'
+import { type ErrorCode, GantryError, isGantryError } from '../../subjects/kit/errors.ts'
 import { product } from '../../subjects/kit/names.ts'
 import { filesystems } from '../../subjects/filesystems/filesystems.ts'
 import { migrations } from '../../subjects/migrations/migrations.ts'
@@ -253,7 +253,8 @@ async function changeRules(
   }
   for (const { effect, id } of removed) {
     await session.call(contractsOf[effect].detach, { migrationId, id })
-    await session.call(contractsOf[effect].delete, { id })
+    // Somebody may have given it to another migration.
+    await unless('IN_USE', session.call(contractsOf[effect].delete, { id }))
   }
   return true
 }
@@ -281,11 +282,13 @@ async function map(
   return pathMappingId
 }
 
-async function unlessMissing<T>(reply: Promise<T>): Promise<T | undefined> {
+const unlessMissing = <T>(reply: Promise<T>): Promise<T | undefined> => unless('NOT_FOUND', reply)
+
+async function unless<T>(code: ErrorCode, reply: Promise<T>): Promise<T | undefined> {
   try {
     return await reply
   } catch (error) {
-    if (isGantryError(error, 'NOT_FOUND')) return undefined
+    if (isGantryError(error, code)) return undefined
     throw error
   }
 }
