@@ -5,7 +5,6 @@ import { afterAll, beforeAll, expect } from 'vitest'
 import type { Catalog } from '../../../services/metadata/catalogs/contract/catalog.ts'
 import { openCatalog } from '../../../services/metadata/catalogs/index.ts'
 import { settings } from '../../../subjects/access/settings.ts'
-import { loopback } from '../../../subjects/kit/names.ts'
 import { metadataCatalogs } from '../../../subjects/metadata/catalogs.ts'
 import type { CatalogOptions } from '../../../subjects/metadata/kinds.ts'
 import { startAgent } from '../../support/agent-child.ts'
@@ -178,7 +177,7 @@ testUnless(missing, 'an agent asks with its own configuration, and the keytab of
   await using platform = await startTestPlatform()
   await using agent = await startAgent(platform, 'edge', ['--catalogs'])
   try {
-    await platform.call(settings.put, { storeHosts: [loopback], hostCredentials: [configPath] })
+    await platform.call(settings.put, { storeHosts: ['localhost'], hostCredentials: [configPath] })
     const site = {
       'hive.metastore.uris': metastoreUris,
       'hive.metastore.sasl.enabled': 'true',
