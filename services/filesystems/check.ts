@@ -213,8 +213,22 @@ async function checkDigest(driver: Driver, path: StorePath, add: Add): Promise<v
   else add('checksum', 'no', `the ${digest.kind} digest that the store keeps does not match the content`)
 }
 
-/** Whether a file is left alone when it is removed in a version that it no longer has. */
+/** Whether a file that is there is left alone by who would create it; undefined where that holds, or cannot be asked for. */
+async function createsOverExisting(driver: Driver, path: StorePath): Promise<string | undefined> {
+  if (driver.putNew === undefined) return undefined
+  try {
+    await driver.putNew(path, content, {})
+    return 'a file was replaced by one that was to be created only if none exists: set s3type to the name of the service'
+  } catch (error) {
+    const { failure, message } = storeError(error)
+    return failure === 'changed' || failure === 'unsupported' ? undefined : message
+  }
+}
+
+/** Whether a file is left alone when it is there already, and when it is removed in a version that it no longer has. */
 async function checkCondition(driver: Driver, path: StorePath, before: string, add: Add): Promise<void> {
+  const wrong = await createsOverExisting(driver, path)
+  if (wrong !== undefined) return add('condition', 'no', wrong)
   const outcome = await driver.removeVersion(path, before).then(
     () => 'removed' as const,
     (error: unknown) => storeError(error),

@@ -46,6 +46,18 @@ export function filesAreWritten({ driver, another, folder }: Suite): void {
       }
     })
 
+    test('makes a file only where none is, in stores that make sure of it', async () => {
+      const { at, content, put } = await folder()
+      await put('there', 'first')
+      const outcome = (name: string) => driver().putNew?.(at(name), Buffer.from('second'), {})
+      if (driver().putNew === undefined) return
+      expect(await failureOf(outcome('there')!)).toBe('changed')
+      await outcome('new')
+      expect((await content('new')).toString()).toBe('second')
+      expect(await failureOf(outcome('new')!)).toBe('changed')
+      expect((await content('there')).toString()).toBe('first')
+    })
+
     test('keeps time and mode as far as the store can', async () => {
       const { at, put } = await folder()
       const times = [1_700_000_000_123.25, 1_000, 4_102_444_800_000]

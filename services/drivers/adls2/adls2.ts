@@ -452,6 +452,15 @@ export class Adls2Driver implements Driver {
     return this.#withAccess(blob, attributes, { isNew: false }, what)
   }
 
+  async putNew(path: StorePath, bytes: Buffer, attributes: FileAttributes): Promise<Losses> {
+    const what = this.#what('put', path)
+    const blob = this.#writable(path, what)
+    const headers = fileMetadata(attributes)
+    if (!(await this.#container.putBlob(blob, bytes, { headers, create: true }, what)))
+      throw failed('changed', what(), 'something stands there already')
+    return this.#withAccess(blob, attributes, { isNew: false }, what)
+  }
+
   async remove(path: StorePath): Promise<boolean> {
     const what = this.#what('remove', path)
     if (path.length === 0) throw failed('unsupported', what(), 'it is the root')

@@ -1,4 +1,5 @@
 import {
+  type Driver,
   type Entry,
   type FileAttributes,
   type Losses,
@@ -54,8 +55,19 @@ export abstract class BucketDriver<O extends StoredObject> {
   /** By the place that they are from, which lives as long as its driver. */
   readonly #copies = new WeakMap<object, StoreCopy>()
 
+  readonly putNew?: NonNullable<Driver['putNew']>
+
   constructor(store: BucketStore<O>) {
     this.#store = store
+    if (store.bucket.putNew !== undefined)
+      this.putNew = async (path, bytes, attributes) => {
+        const what = this.what('put', path)
+        const key = this.writableKey(path, what)
+        await this.refuseFolder(key, what)
+        if ((await store.bucket.putNew?.(key, bytes, attributes, what)) === false)
+          throw store.failed('changed', what(), 'something stands there already')
+        return store.lossesOf(attributes)
+      }
     this.#bucket = store.bucket
     this.#folders = new FolderNames(store.bucket)
   }

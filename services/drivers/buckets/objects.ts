@@ -71,6 +71,8 @@ export interface ObjectBucket<O extends StoredObject = StoredObject> {
   hasAny(prefix: string, what: What): Promise<boolean>
   /** Writes a whole object, its content checked by the service. */
   put(key: string, body: Buffer, attributes: FileAttributes, what: What): Promise<void>
+  /** The same where nothing stands under the key; false when something does. Only where the service makes sure of that. */
+  putNew?(key: string, body: Buffer, attributes: FileAttributes, what: What): Promise<boolean>
   /** Deletes this object. Throws `changed` where another stands there, as far as the service can make sure of that. */
   delete(key: string, there: O, what: What): Promise<void>
   /** Adds to the attributes of this object, or replaces some, and leaves its content. Throws `gone`, `changed`. */

@@ -192,6 +192,12 @@ export interface Driver {
   put(path: StorePath, bytes: Buffer, attributes: FileAttributes, tag?: string): Promise<Losses>
 
   /**
+   * The same where nothing stands at the path: throws `changed` when something does, be it of a first try whose answer was
+   * lost, and `unsupported` when the store turns out not to make sure of it. Only of stores that do.
+   */
+  putNew?(path: StorePath, bytes: Buffer, attributes: FileAttributes): Promise<Losses>
+
+  /**
    * Removes a file, a symbolic link, anything else that is no folder, or an empty folder; false when nothing is there.
    * Throws `unsupported` for the root and for a folder that is not empty, `changed` when something else took its place
    * meanwhile, where the store can tell.

@@ -47,6 +47,9 @@ const listFields = `kind,prefixes,nextPageToken,items(${objectFields})`
 /** Sources of one request to join objects: "Composite objects". */
 export const maxJoined = 32
 
+/** On what is there, as query parameters. */
+type Condition = Readonly<Record<string, string>>
+
 /** The calls to one bucket that the driver is made of. All throw StoreErrors; the bucket missing is `gone`. */
 export class Bucket implements ObjectBucket<GcsObject> {
   readonly #client: GcsClient
@@ -193,8 +196,19 @@ export class Bucket implements ObjectBucket<GcsObject> {
     await this.putWith(key, body, metadataOf(attributes), what)
   }
 
+  async putNew(key: string, body: Buffer, attributes: FileAttributes, what: What): Promise<boolean> {
+    return (
+      (await this.#putWhole(key, body, metadataOf(attributes), what, { ifGenerationMatch: '0' })) !==
+      undefined
+    )
+  }
+
   /** Writes a whole object, its content checked by the service. Throws `corrupt`. */
   async putWith(key: string, body: Buffer, metadata: Metadata, what: What): Promise<GcsObject> {
+    return (await this.#putWhole(key, body, metadata, what))!
+  }
+
+  #putWhole(key: string, body: Buffer, metadata: Metadata, what: What, condition: Condition = {}) {
     const crc32c = crcText(crcOf(body))
     const resource = { ...this.#resource(metadata), name: key, crc32c, md5Hash: hash('md5', body, 'base64') }
     return this.#upload(
@@ -202,6 +216,7 @@ export class Bucket implements ObjectBucket<GcsObject> {
       (frame) => frame.around(body),
       () => crc32c,
       what,
+      condition,
     )
   }
 
@@ -212,22 +227,30 @@ export class Bucket implements ObjectBucket<GcsObject> {
       crc = 0
       return frame.aroundPieces(body, (piece) => (crc = crcOf(piece, crc)))
     }
-    return this.#upload({ ...this.#resource(metadata), name: key }, content, () => crcText(crc), what)
+    return (await this.#upload(
+      { ...this.#resource(metadata), name: key },
+      content,
+      () => crcText(crc),
+      what,
+    ))!
   }
 
+  /** Undefined where the condition does not hold. */
   async #upload(
     resource: object,
     content: (frame: Frame) => Sent,
     crc32c: () => string,
     what: What,
-  ): Promise<GcsObject> {
+    condition: Condition = {},
+  ): Promise<GcsObject | undefined> {
     const { kmsKey } = this.#options.making
     const frame = new Frame(resource)
-    const { body } = await this.#client.request({
+    const { status, body } = await this.#client.request({
       method: 'POST',
       path: ['o'],
       isUpload: true,
       query: {
+        ...condition,
         uploadType: 'multipart',
         fields: objectFields,
         ...(kmsKey !== undefined && { kmsKeyName: kmsKey }),
@@ -235,7 +258,9 @@ export class Bucket implements ObjectBucket<GcsObject> {
       headers: { ...this.#options.content, 'content-type': frame.contentType },
       body: () => content(frame),
       what,
+      ...(Object.keys(condition).length > 0 && { accept: [412] }),
     })
+    if (status === 412) return undefined
     const made = objectIn(body, this.#client.aheadMs, what)
     if (made.crc32c !== crc32c())
       throw failed('corrupt', what(), `the service has content of CRC-32C ${made.crc32c}, not ${crc32c()}`)

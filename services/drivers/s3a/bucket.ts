@@ -77,18 +77,29 @@ export class Bucket implements ObjectBucket<S3Object> {
   readonly #client: S3Client
   readonly #headers: BucketHeaders
   readonly #digests: ContentDigests
-  readonly #provider: Pick<Provider, 'deletesIfMatch' | 'keys'>
+  readonly #provider: Pick<Provider, 'createsIfNoneMatch' | 'deletesIfMatch' | 'keys'>
+  readonly putNew?: NonNullable<ObjectBucket['putNew']>
 
   constructor(
     client: S3Client,
     headers: BucketHeaders,
     digests: ContentDigests,
-    provider: Pick<Provider, 'deletesIfMatch' | 'keys'>,
+    provider: Pick<Provider, 'createsIfNoneMatch' | 'deletesIfMatch' | 'keys'>,
   ) {
     this.#client = client
     this.#headers = headers
     this.#digests = digests
     this.#provider = provider
+    if (provider.createsIfNoneMatch)
+      this.putNew = async (key, body, attributes, what) => {
+        const answer = await this.#put(key, body, attributes, what, {
+          headers: { 'if-none-match': '*' },
+          accept: [412, 501],
+        })
+        if (answer.status === 501)
+          throw failed('unsupported', what(), 'the service knows no conditions for writes')
+        return answer.status !== 412
+      }
   }
 
   /** Of the parts of an upload. */
@@ -189,14 +200,26 @@ export class Bucket implements ObjectBucket<S3Object> {
 
   /** Writes a whole object, its content checked by the service. */
   async put(key: string, body: Buffer, attributes: FileAttributes, what: What): Promise<void> {
+    await this.#put(key, body, attributes, what)
+  }
+
+  #put(
+    key: string,
+    body: Buffer,
+    attributes: FileAttributes,
+    what: What,
+    condition: Pick<S3Request, 'headers' | 'accept'> = {},
+  ) {
     const headers = {
       'content-type': 'application/octet-stream',
       ...this.#headers.making,
       ...this.#headers.tagging,
       ...this.#headers.content,
       ...metadataOf(attributes),
+      ...condition.headers,
     }
-    await this.#client.request({ method: 'PUT', key, body, headers, digest: this.#digests.whole, what })
+    const digest = this.#digests.whole
+    return this.#client.request({ method: 'PUT', key, body, digest, what, ...condition, headers })
   }
 
   /**

@@ -19,6 +19,8 @@ export interface Provider {
   readonly checksums: ContentDigests
   /** Whether a delete may depend on the version that is there; where it may not, only the look before it says so. */
   readonly deletesIfMatch: boolean
+  /** Whether an object can be made where none is there, and only there. */
+  readonly createsIfNoneMatch: boolean
   /** Default: all as in forms, which fits paths as well where a plus is encoded. */
   readonly keys?: { readonly objects: KeyEncoding; readonly uploads: KeyEncoding }
   /** Bytes that the name of a folder that has a marker may have, where that is less than a path may. */
@@ -32,7 +34,12 @@ export interface Provider {
 const usual: ContentDigests = { whole: 'sha256', parts: 'crc32c' }
 const md5: ContentDigests = { whole: 'md5', parts: 'md5' }
 
-const compatible: Provider = { isVirtualHost: false, checksums: usual, deletesIfMatch: true }
+const compatible: Provider = {
+  isVirtualHost: false,
+  checksums: usual,
+  deletesIfMatch: true,
+  createsIfNoneMatch: true,
+}
 
 /** From the documentation of each service; those that can be had for tests were tried (docs/S3.md). */
 export const providers: { readonly [T in S3Type]: Provider } = {
@@ -44,12 +51,14 @@ export const providers: { readonly [T in S3Type]: Provider } = {
     isVirtualHost: true,
     checksums: md5,
     deletesIfMatch: false,
+    createsIfNoneMatch: false,
   },
   IBM_COS: {
     hosts: /\.cloud-object-storage\.appdomain\.cloud$/,
     isVirtualHost: true,
     checksums: md5,
     deletesIfMatch: false,
+    createsIfNoneMatch: false,
   },
   // It keeps a marker as a file of the folder's name and nine bytes more.
   MINIO: { ...compatible, deletesIfMatch: false, folderNameBytes: 255 - 9 },
@@ -58,8 +67,15 @@ export const providers: { readonly [T in S3Type]: Provider } = {
     isVirtualHost: false,
     checksums: md5,
     deletesIfMatch: false,
+    createsIfNoneMatch: false,
   },
-  OSS: { hosts: /\.aliyuncs\.com$/, isVirtualHost: true, checksums: md5, deletesIfMatch: false },
+  OSS: {
+    hosts: /\.aliyuncs\.com$/,
+    isVirtualHost: true,
+    checksums: md5,
+    deletesIfMatch: false,
+    createsIfNoneMatch: false,
+  },
   R2: {
     ...compatible,
     hosts: /\.r2\.cloudflarestorage\.com$/,
@@ -68,13 +84,19 @@ export const providers: { readonly [T in S3Type]: Provider } = {
     deletesIfMatch: false,
   },
   // By its code: Go's PathEscape for objects, and nothing for uploads.
-  SEAWEEDFS: { ...compatible, deletesIfMatch: false, keys: { objects: 'path', uploads: 'none' } },
+  SEAWEEDFS: {
+    ...compatible,
+    deletesIfMatch: false,
+    createsIfNoneMatch: false,
+    keys: { objects: 'path', uploads: 'none' },
+  },
   WASABI: {
     ...compatible,
     hosts: /\.wasabisys\.com$/,
     isVirtualHost: true,
     checksums: md5,
     deletesIfMatch: false,
+    createsIfNoneMatch: false,
   },
   S3_COMPATIBLE: compatible,
 }

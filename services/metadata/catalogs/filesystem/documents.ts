@@ -100,18 +100,21 @@ export class Documents {
     }
   }
 
-  /** Writes a whole document, with the folders that it needs; who reads it meanwhile has the one before. */
-  async write(path: StorePath, value: object, signal: AbortSignal): Promise<void> {
+  /**
+   * Writes a whole document, with the folders that it needs; who reads it meanwhile has the one before.
+   * @param isNew whether it was not there: throws `changed` where somebody else has made it meanwhile, in stores that tell
+   */
+  async write(path: StorePath, value: object, signal: AbortSignal, isNew = false): Promise<void> {
     const bytes = Buffer.from(textOf(value))
     if (bytes.length > maxDocumentBytes) throw this.#tooLarge(path, bytes.length)
     const place = joinPath(this.#root, path)
     signal.throwIfAborted()
     try {
-      await this.#put(place, bytes)
+      await this.#put(place, bytes, isNew)
     } catch (error) {
       if (!isGone(error)) throw error
       await this.#makeFolder(parentOf(place))
-      await this.#put(place, bytes)
+      await this.#put(place, bytes, isNew)
     }
     await this.#driver.persist?.(place)
   }
@@ -132,10 +135,10 @@ export class Documents {
     }
   }
 
-  async #put(place: StorePath, bytes: Buffer): Promise<void> {
+  async #put(place: StorePath, bytes: Buffer, isNew: boolean): Promise<void> {
     const { maxPutBytes, parts } = this.#driver.capabilities
     if (bytes.length <= maxPutBytes) {
-      await this.#driver.put(place, bytes, {})
+      if (!isNew || !(await this.#putNew(place, bytes))) await this.#driver.put(place, bytes, {})
       return
     }
     const file = { sizeBytes: bytes.length, tag: 'catalog', attributes: {} }
@@ -153,6 +156,16 @@ export class Documents {
       await this.#driver.commitUpload(upload, index, {})
     } catch (error) {
       await this.#driver.abortUpload(upload)
+      throw error
+    }
+  }
+
+  /** False where the store does not make sure that nothing is there. */
+  async #putNew(place: StorePath, bytes: Buffer): Promise<boolean> {
+    try {
+      return (await this.#driver.putNew?.(place, bytes, {})) !== undefined
+    } catch (error) {
+      if (error instanceof StoreError && error.failure === 'unsupported') return false
       throw error
     }
   }

@@ -55,8 +55,9 @@ export class ObjectDocuments {
     return this.#named(path, { name }, database)
   }
 
-  putDatabase(database: DatabaseDocument, signal: AbortSignal): Promise<void> {
-    return this.#documents.write(databasePath(database.name), database, signal)
+  /** @param isNew see `Documents.write` */
+  putDatabase(database: DatabaseDocument, signal: AbortSignal, isNew = false): Promise<void> {
+    return this.#documents.write(databasePath(database.name), database, signal, isNew)
   }
 
   async removeDatabase(name: string, signal: AbortSignal): Promise<void> {
@@ -75,8 +76,9 @@ export class ObjectDocuments {
     return this.#named(path, { database, name }, await this.#documents.read(path, TableDocument, signal))
   }
 
-  putTable(document: TableDocument, signal: AbortSignal): Promise<void> {
-    return this.#documents.write(tablePath(document), document, signal)
+  /** @param isNew see `Documents.write` */
+  putTable(document: TableDocument, signal: AbortSignal, isNew = false): Promise<void> {
+    return this.#documents.write(tablePath(document), document, signal, isNew)
   }
 
   removeTable(table: TableName, signal: AbortSignal): Promise<void> {

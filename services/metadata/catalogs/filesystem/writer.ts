@@ -43,7 +43,7 @@ export class DocumentWriter implements CatalogWriter {
   async createDatabase(database: Database, signal: AbortSignal): Promise<void> {
     const { name } = database
     if (await this.#objects.hasDatabase(name, signal)) throw this.#isThere(`database ${name}`)
-    await this.#objects.putDatabase(database, signal)
+    await this.#objects.putDatabase(database, signal, true)
   }
 
   async alterDatabase(database: Database, signal: AbortSignal): Promise<void> {
@@ -67,7 +67,7 @@ export class DocumentWriter implements CatalogWriter {
       throw this.#isThere(`table ${table.database}.${table.name}`)
     // Those of one that was dropped by somebody who did not come to the end of it.
     await this.#objects.partitionsOf(table).clear(signal)
-    await this.#objects.putTable(table, signal)
+    await this.#objects.putTable(table, signal, true)
   }
 
   async alterTable(table: Table, signal: AbortSignal): Promise<void> {
