@@ -195,8 +195,7 @@ async function prepared(
   made.mapping =
     source.path === target.path ? undefined : await map(session, migrationId, [from, source], [to, target])
   for (const rule of rules) {
-    await makeRule(session, rule)
-    made.rules.push(rule)
+    if (await makeRule(session, rule)) made.rules.push(rule)
   }
   const namesOf = (effect: RuleEffect) => rules.filter((one) => one.effect === effect).map(({ id }) => id)
   const migration = await session.call(migrations.create, {
@@ -213,15 +212,16 @@ async function prepared(
   return { migration, made, isNew: true, isChanged: false }
 }
 
-/** One that an earlier try left is taken. */
-async function makeRule(session: Session, { effect, id, glob }: GlobRule): Promise<void> {
+/** Makes a rule, or takes the one that an earlier try left. Returns whether it was made. */
+async function makeRule(session: Session, { effect, id, glob }: GlobRule): Promise<boolean> {
   const { get, ...create } = contractsOf[effect]
-  if ((await unlessMissing(session.call(get, { id }))) !== undefined) return
+  if ((await unlessMissing(session.call(get, { id }))) !== undefined) return false
   const description = `Made by ${product} copy`
   const rule = { id, description, patternType: 'GLOB', regex: glob } as const
   await session.call(create['create-regex'], rule).catch((error: unknown) => {
     throw inWords(error, (field) => (field === 'regex' ? flags[effect] : undefined))
   })
+  return true
 }
 
 /**

@@ -196,9 +196,18 @@ async function checkTarget(driver: Driver, { add, attempt }: { add: Add; attempt
       }
     })
   }
-  await attempt('delete', async () => {
+  const remove = async () => {
     await driver.remove(path)
     await driver.remove(folder)
+  }
+  if (!isWritten) {
+    // Of what could not be written a part may be there.
+    await remove().catch(() => undefined)
+    add('delete', 'untried')
+    return
+  }
+  await attempt('delete', async () => {
+    await remove()
     if ((await driver.stat(folder)) !== undefined) throw new Error('the removed folder still exists')
   })
 }

@@ -66,7 +66,7 @@ test('why a migration does not move is in its view, in its progress, and an even
   expect(await slowed).toEqual([
     {
       reason: 'BANDWIDTH_LIMITED',
-      message: 'Throttled by a limit: target/there, 1 B/s',
+      message: 'A limit applies: target/there, 1 B/s',
       since: expect.any(String),
     },
   ])

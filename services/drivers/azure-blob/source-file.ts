@@ -1,7 +1,7 @@
 import type { BlobClient } from './client.ts'
 import { failed } from './errors.ts'
-import { type Receiver, receiverInto } from '../http/transport.ts'
-import { inRanges, rangeOf } from '../http/ranges.ts'
+import { type Taker, takerInto } from '../http/transport.ts'
+import { inRanges, isRange, rangeOf } from '../http/ranges.ts'
 import type { FileAttributes, SourceFile, TakeBytes } from '../contract/driver.ts'
 
 export interface OpenedBlob {
@@ -48,17 +48,17 @@ export class BlobFile implements SourceFile {
   }
 
   async read(offset: number, length: number): Promise<Buffer> {
-    const { head, sizeBytes } = this.opened
-    const end = offset + length
-    if (end > sizeBytes) throw this.#changed('read', `it has ${sizeBytes} bytes, not ${end}`)
-    if (end <= head.length) return head.subarray(offset, end)
+    const { head } = this.opened
+    if (offset + length <= head.length) return head.subarray(offset, offset + length)
     const bytes = Buffer.allocUnsafe(length)
-    await this.pour(offset, length, receiverInto(bytes).take)
+    await this.pour(offset, length, takerInto(bytes).take)
     return bytes
   }
 
   async pour(offset: number, length: number, take: TakeBytes): Promise<void> {
-    await inRanges(length, this.#requestBytes, take, (at, receiver) => this.#readRange(offset + at, receiver))
+    const end = offset + length
+    if (end > this.sizeBytes) throw this.#changed('read', `it has ${this.sizeBytes} bytes, not ${end}`)
+    await inRanges(length, this.#requestBytes, take, (at, taker) => this.#readRange(offset + at, taker))
   }
 
   async verifyUnchanged(): Promise<void> {
@@ -78,15 +78,18 @@ export class BlobFile implements SourceFile {
     // A blob that is being read holds nothing at the service.
   }
 
-  async #readRange(offset: number, receiver: Receiver): Promise<void> {
+  async #readRange(offset: number, taker: Taker): Promise<void> {
     const { blob, etag } = this.opened
-    const range = rangeOf(offset, receiver)
+    const range = rangeOf(offset, taker)
     const answer = await this.#client.request({
       method: 'GET',
       blob,
       ifMatch: etag,
       store: { 'x-ms-range': range },
-      receiver,
+      receiver: {
+        ...taker,
+        accepts: (its) => its.headers.etag === etag && isRange(its, offset, taker),
+      },
       what: () => this.#describe(`read of ${range}`),
       accept: [404, 412, 416],
     })

@@ -1,6 +1,6 @@
 import type { FileAttributes, SourceFile, TakeBytes } from '../contract/driver.ts'
 import type { Failures } from '../http/failures.ts'
-import { type Receiver, receiverInto } from '../http/transport.ts'
+import { type Taker, takerInto } from '../http/transport.ts'
 import { inRanges } from '../http/ranges.ts'
 import type { ObjectBucket, StoredObject } from './objects.ts'
 
@@ -55,18 +55,17 @@ export class ObjectFile<O extends StoredObject = StoredObject> implements Source
 
   async read(offset: number, length: number): Promise<Buffer> {
     const { head } = this.#opened
-    const { sizeBytes } = this
-    const end = offset + length
-    if (end > sizeBytes) throw this.#changed('read', `it has ${sizeBytes} bytes, not ${end}`)
-    if (end <= head.length) return head.subarray(offset, end)
+    if (offset + length <= head.length) return head.subarray(offset, offset + length)
     const bytes = Buffer.allocUnsafe(length)
-    await this.pour(offset, length, receiverInto(bytes).take)
+    await this.pour(offset, length, takerInto(bytes).take)
     return bytes
   }
 
   /** What comes is of the tag: the service answers 412, or nothing, when another version stands there. */
   async pour(offset: number, length: number, take: TakeBytes): Promise<void> {
-    await inRanges(length, this.#requestBytes, take, (at, receiver) => this.#readRange(offset + at, receiver))
+    const end = offset + length
+    if (end > this.sizeBytes) throw this.#changed('read', `it has ${this.sizeBytes} bytes, not ${end}`)
+    await inRanges(length, this.#requestBytes, take, (at, taker) => this.#readRange(offset + at, taker))
   }
 
   async verifyUnchanged(): Promise<void> {
@@ -81,12 +80,12 @@ export class ObjectFile<O extends StoredObject = StoredObject> implements Source
     // An object that is being read holds nothing at the service.
   }
 
-  async #readRange(offset: number, receiver: Receiver): Promise<void> {
+  async #readRange(offset: number, taker: Taker): Promise<void> {
     const { key, object } = this.#opened
     const what = () => this.#describe('read')
-    const length = await this.#bucket.readRange(key, object.tag, offset, receiver, what)
-    if (length !== receiver.length)
-      throw this.#changed('read', `got ${length} of ${receiver.length} bytes at ${offset}`)
+    const length = await this.#bucket.readRange(key, object.tag, offset, taker, what)
+    if (length !== taker.length)
+      throw this.#changed('read', `got ${length} of ${taker.length} bytes at ${offset}`)
   }
 
   #changed(operation: string, said: string) {

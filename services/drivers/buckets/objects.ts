@@ -1,5 +1,5 @@
 import type { Digests, Entry, FileAttributes } from '../contract/driver.ts'
-import type { Receiver } from '../http/transport.ts'
+import type { Taker } from '../http/transport.ts'
 import type { Asked } from '../http/requests.ts'
 
 /** Names operation and object for a message. */
@@ -61,10 +61,10 @@ export interface ObjectBucket<O extends StoredObject = StoredObject> {
     what: What,
   ): Promise<{ readonly object: O; readonly head: Buffer } | undefined>
   /**
-   * Hands over what is at an offset of the content of this tag, as much as the receiver takes. Throws `changed` for another one.
+   * Hands over what is at an offset of the content of this tag, as much as is taken. Throws `changed` for another one.
    * @returns how many bytes are there
    */
-  readRange(key: string, tag: string, offset: number, receiver: Receiver, what: What): Promise<number>
+  readRange(key: string, tag: string, offset: number, taker: Taker, what: What): Promise<number>
   /** One page of what stands below a prefix, up to the next delimiter of each key. */
   listPage(of: ListedPrefix, what: What, signal?: AbortSignal): Promise<ObjectPage>
   /** Whether anything stands below a prefix, the marker of the folder among it. */

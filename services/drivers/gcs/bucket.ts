@@ -15,8 +15,8 @@ import type { Sent } from './authorized-transport.ts'
 import { type GcsClient, type GcsRequest, readJson } from './client.ts'
 import { crcOf, crcText } from '../digests/crc32c.ts'
 import { answerError, failed, type GcsAnswer, isOfBucket } from './errors.ts'
-import type { Receiver } from '../http/transport.ts'
-import { rangeOf, received } from '../http/ranges.ts'
+import type { Receiver, Taker } from '../http/transport.ts'
+import { isRange, rangeOf, received } from '../http/ranges.ts'
 import { listedAtOnce, ListedObjects } from './listed-objects.ts'
 
 /** An object as the service tells it; its tag is the generation. */
@@ -137,10 +137,15 @@ export class Bucket implements ObjectBucket<GcsObject> {
     key: string,
     generation: string,
     offset: number,
-    receiver: Receiver,
+    taker: Taker,
     what: What,
   ): Promise<number> {
-    const range = { range: rangeOf(offset, receiver) }
+    const range = { range: rangeOf(offset, taker) }
+    const receiver: Receiver = {
+      ...taker,
+      accepts: (answer) =>
+        answer.headers['x-goog-generation'] === generation && isRange(answer, offset, taker),
+    }
     const answer = await this.#media(key, { generation }, range, what, receiver)
     if (answer.status !== 206 && answer.status !== 200)
       throw failed('changed', what(), `answered ${answer.status}`)

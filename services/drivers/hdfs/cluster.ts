@@ -3,10 +3,10 @@ import { bodyPieceBytes } from '../contract/driver.ts'
 import { parentOf } from '../paths/path-text.ts'
 import { HdfsChecksum, isOfContent, toldChecksum } from './checksum.ts'
 import { field, type HdfsClient, type HdfsRequest, type What } from './client.ts'
-import { failed } from './errors.ts'
+import { failed, isContent } from './errors.ts'
 import { aclIn, askedFor, askedForCreation, creationIn, extendedIn } from './extended.ts'
 import { received } from '../http/ranges.ts'
-import { type Receiver, receiverInto } from '../http/transport.ts'
+import { type Receiver, type Taker, takerInto } from '../http/transport.ts'
 import { type FileStatus, fileStatus } from './status.ts'
 
 /** What of a folder comes at once. */
@@ -220,7 +220,7 @@ export class Cluster {
     for (let offset = 0; offset < body.sizeBytes; offset += bodyPieceBytes) {
       const length = Math.min(bodyPieceBytes, body.sizeBytes - offset)
       const there = Buffer.allocUnsafe(length)
-      const got = await this.read(path, offset, receiverInto(there), what)
+      const got = await this.read(path, offset, takerInto(there), what)
       if (got !== length || !there.equals(await body.read(offset, length)))
         throw failed('corrupt', what(), `the cluster has other bytes at ${offset}`)
     }
@@ -240,8 +240,9 @@ export class Cluster {
   }
 
   /** Bytes of a file, as many as there are. Throws `gone`. */
-  async read(path: StorePath, offset: number, receiver: Receiver, what: What): Promise<number> {
-    const params = { offset: String(offset), length: String(receiver.length) }
+  async read(path: StorePath, offset: number, taker: Taker, what: What): Promise<number> {
+    const params = { offset: String(offset), length: String(taker.length) }
+    const receiver: Receiver = { ...taker, accepts: isContent }
     const answer = await this.#client.request({ method: 'GET', op: 'OPEN', path, what, params, receiver })
     return received(answer, receiver)
   }

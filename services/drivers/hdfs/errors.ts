@@ -100,9 +100,12 @@ const isOfService = (answer: HdfsAnswer): boolean => {
   const { status, json, exception, headers, body } = answer
   if (json !== undefined || exception !== undefined) return true
   if (status === 401 || status === 403) return isOfFilter(answer)
-  const isBytes = headers['content-type']?.startsWith('application/octet-stream') === true
-  return status < 300 && (body.length === 0 || isBytes)
+  return status < 300 && (body.length === 0 || isContent({ headers }))
 }
+
+/** Whether an answer is what a file has, and not a page of somebody else's. */
+export const isContent = ({ headers }: Pick<HdfsAnswer, 'headers'>): boolean =>
+  headers['content-type']?.startsWith('application/octet-stream') === true
 
 /** @param hasTickets whether whoever asks says so by Kerberos */
 export function hdfsService(

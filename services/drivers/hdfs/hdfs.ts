@@ -335,7 +335,7 @@ export class HdfsDriver implements Driver {
     ])
     if (isOpen) throw failed('changed', what(), 'it is open for writing', { retryAfterMs: openForMs })
     return new HdfsFile(status, attributes, readBytes, {
-      read: (offset, receiver) => this.#cluster.read(path, offset, receiver, this.#what('read', path)),
+      read: (offset, taker) => this.#cluster.read(path, offset, taker, this.#what('read', path)),
       status: () => this.#status(path, 'check'),
       describe: (operation) => this.#what(operation, path)(),
     })

@@ -1,6 +1,6 @@
 import type { FileAttributes, SourceFile, TakeBytes } from '../contract/driver.ts'
 import { inRanges } from '../http/ranges.ts'
-import { type Receiver, receiverInto } from '../http/transport.ts'
+import { type Taker, takerInto } from '../http/transport.ts'
 import type { FileStatus } from './status.ts'
 import { versionOf } from './status.ts'
 import { failed } from './errors.ts'
@@ -8,7 +8,7 @@ import { failed } from './errors.ts'
 /** What a file is read with. */
 export interface FileReader {
   /** Hands over bytes from an offset, as many as are taken. Returns how many are there. */
-  read(offset: number, receiver: Receiver): Promise<number>
+  read(offset: number, taker: Taker): Promise<number>
   /** The file that stands at the path now. */
   status(): Promise<FileStatus | undefined>
   describe(operation: string): string
@@ -42,8 +42,7 @@ export class HdfsFile implements SourceFile {
 
   async read(offset: number, length: number): Promise<Buffer> {
     const bytes = Buffer.allocUnsafe(length)
-    const { take } = receiverInto(bytes)
-    await this.pour(offset, length, take)
+    await this.pour(offset, length, takerInto(bytes).take)
     return bytes
   }
 
@@ -51,7 +50,7 @@ export class HdfsFile implements SourceFile {
     const end = offset + length
     if (end > this.sizeBytes) throw this.#changed('read', `it has ${this.sizeBytes} bytes, not ${end}`)
     this.#isSeen = false
-    await inRanges(length, this.#requestBytes, take, (at, receiver) => this.#readRange(offset + at, receiver))
+    await inRanges(length, this.#requestBytes, take, (at, taker) => this.#readRange(offset + at, taker))
     await this.#look()
     this.#isSeen = true
   }
@@ -64,14 +63,22 @@ export class HdfsFile implements SourceFile {
     // A file that is being read holds nothing in the cluster.
   }
 
-  async #readRange(offset: number, receiver: Receiver): Promise<void> {
-    const got = await this.#reader.read(offset, receiver).catch(async (error: unknown) => {
-      // What became shorter or went meanwhile has its own errors.
-      await this.#look()
+  async #readRange(offset: number, { length, take }: Taker): Promise<void> {
+    let untaken: unknown
+    const taking: TakeBytes = (bytes, at) => {
+      try {
+        take(bytes, at)
+      } catch (error) {
+        untaken = error
+        throw error
+      }
+    }
+    const got = await this.#reader.read(offset, { length, take: taking }).catch(async (error: unknown) => {
+      // What became shorter or went meanwhile has its own errors; what could not be taken says nothing of the file.
+      if (error !== untaken) await this.#look()
       throw error
     })
-    if (got !== receiver.length)
-      throw this.#changed('read', `got ${got} of ${receiver.length} bytes at ${offset}`)
+    if (got !== length) throw this.#changed('read', `got ${got} of ${length} bytes at ${offset}`)
   }
 
   async #look(): Promise<void> {

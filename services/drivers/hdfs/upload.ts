@@ -7,7 +7,7 @@ import {
   type StorePath,
   type Upload,
 } from '../contract/driver.ts'
-import { receiverInto } from '../http/transport.ts'
+import { takerInto } from '../http/transport.ts'
 import { joinPath, parentOf } from '../paths/path-text.ts'
 import {
   isLeftBehind,
@@ -200,7 +200,7 @@ async function copyParts(
         const [from, to] = [Math.max(offset, part.offset), Math.min(end, part.offset + part.sizeBytes)]
         if (from >= to) continue
         const into = bytes.subarray(from - offset, to - offset)
-        const got = await cluster.read(part.path, from - part.offset, receiverInto(into), what)
+        const got = await cluster.read(part.path, from - part.offset, takerInto(into), what)
         if (got !== into.length) throw failed('corrupt', what(), `a part has ${got} of ${into.length} bytes`)
       }
       return bytes

@@ -13,15 +13,23 @@ export interface StoreAnswer {
   readonly isReceived: boolean
 }
 
-/** Takes a body in place of memory for it. */
-export interface Receiver {
-  /** Bytes that it takes: a body of another length it does not get. */
+/** Takes so many bytes. */
+export interface Taker {
   readonly length: number
   readonly take: TakeBytes
 }
 
-/** Receives into memory that is there. */
-export const receiverInto = (memory: Buffer): Receiver => ({
+/** Takes a body in place of memory for it, if that is exactly as long. */
+export interface Receiver extends Taker {
+  /**
+   * Whether a 2xx answer is what was asked for, and comes from the store: what it takes may be at its place before all of it
+   * has come, so that nobody can look afterwards.
+   */
+  readonly accepts: (answer: Pick<StoreAnswer, 'status' | 'headers'>) => boolean
+}
+
+/** Takes into memory that is there. */
+export const takerInto = (memory: Buffer): Taker => ({
   length: memory.length,
   take: (bytes, at) => void bytes.copy(memory, at),
 })
@@ -89,7 +97,7 @@ export class AnswerReader {
   #left = 0
 
   /**
-   * @param receiver takes the body of a 2xx answer if it is exactly as long
+   * @param receiver takes the body of a 2xx answer that it accepts
    * @param maxBytes longest body that is read
    */
   constructor(method: string, receiver: Receiver | undefined, maxBytes = maxAnswerBytes) {
@@ -182,11 +190,16 @@ export class AnswerReader {
       if (!/^\d{1,15}$/.test(length)) throw new MalformedAnswer('the answer has no valid length')
       this.#left = Number(length)
       this.#checkLength(this.#left)
-      if (this.#receiver?.length === this.#left && this.#status < 300) this.#isReceived = true
+      if (this.#isForReceiver(this.#left)) this.#isReceived = true
       else if (this.#left <= bytesAtOnce) this.#target = Buffer.allocUnsafe(this.#left)
       this.isComplete = this.#left === 0
       this.#next = 'content'
     }
+  }
+
+  #isForReceiver(length: number): boolean {
+    const [receiver, status, headers] = [this.#receiver, this.#status, this.#headers]
+    return receiver?.length === length && status < 300 && receiver.accepts({ status, headers })
   }
 
   #readContent(bytes: Buffer): Buffer | undefined {

@@ -34,7 +34,7 @@ export interface WireRequest {
   /** A buffer is sent at once, anything else piece by piece as the connection takes it; both with a `content-length`. */
   readonly body?: Buffer | AsyncIterable<Buffer> | undefined
   readonly signal?: AbortSignal | undefined
-  /** Takes the body of a 2xx answer if it is exactly as long; saves memory for large reads. */
+  /** Takes the body of a 2xx answer that it accepts; saves memory for large reads. */
   readonly receiver?: Receiver | undefined
 }
 

@@ -1,13 +1,26 @@
 import type { TakeBytes } from '../contract/driver.ts'
-import type { Receiver, StoreAnswer } from './answer-reader.ts'
+import type { Receiver, StoreAnswer, Taker } from './answer-reader.ts'
 
 /** The header that asks for as many bytes as are taken. */
-export const rangeOf = (offset: number, { length }: Receiver): string =>
-  `bytes=${offset}-${offset + length - 1}`
+export const rangeOf = (offset: number, { length }: Taker): string => `bytes=${offset}-${offset + length - 1}`
 
-/** Hands over what came otherwise than was asked for, as far as it is taken. Returns how many bytes came. */
-export function received({ body, isReceived }: StoreAnswer, receiver: Receiver): number {
+/** Whether an answer says that it is of just these bytes: a proxy may have another one at hand, or a late one. */
+export function isRange(
+  { status, headers }: Pick<StoreAnswer, 'status' | 'headers'>,
+  offset: number,
+  { length }: Taker,
+): boolean {
+  // All of it, where that was asked for.
+  if (status === 200) return offset === 0
+  const [, from, to] = /^bytes (\d+)-(\d+)\//.exec(headers['content-range'] ?? '') ?? []
+  return status === 206 && Number(from) === offset && Number(to) === offset + length - 1
+}
+
+/** Hands over what came in pieces of no known length. Returns how many bytes came of what was asked for. */
+export function received(answer: StoreAnswer, receiver: Receiver): number {
+  const { body, isReceived } = answer
   if (isReceived) return receiver.length
+  if (!receiver.accepts(answer)) return 0
   if (body.length === receiver.length) receiver.take(body, 0)
   return body.length
 }
@@ -20,7 +33,7 @@ export async function inRanges(
   length: number,
   requestBytes: number,
   take: TakeBytes,
-  read: (at: number, receiver: Receiver) => Promise<void>,
+  read: (at: number, taker: Taker) => Promise<void>,
 ): Promise<void> {
   for (let at = 0; at < length; at += requestBytes)
     await read(at, {

@@ -1,4 +1,4 @@
-import type { Receiver, StoreAnswer, StoreHeaders } from './answer-reader.ts'
+import type { Receiver, StoreAnswer, StoreHeaders, Taker } from './answer-reader.ts'
 import {
   Connection,
   connectionClosed,
@@ -9,8 +9,8 @@ import {
 } from './connection.ts'
 import type { StoreAddress } from './store-address.ts'
 
-export type { Receiver, StoreAnswer, StoreHeaders }
-export { receiverInto, UntakenBody } from './answer-reader.ts'
+export type { Receiver, StoreAnswer, StoreHeaders, Taker }
+export { takerInto, UntakenBody } from './answer-reader.ts'
 export { isStaleConnection, UnreadableBody } from './connection.ts'
 export type { StoreEndpoint, TransportLimits, WireRequest }
 

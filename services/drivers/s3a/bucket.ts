@@ -1,4 +1,4 @@
-import type { Receiver, StoreHeaders } from '../http/transport.ts'
+import type { Receiver, StoreHeaders, Taker } from '../http/transport.ts'
 import { CursorGuard } from '../http/cursor-guard.ts'
 import type { CopyOutcome } from '../buckets/copies.ts'
 import { hasAnyBelow } from '../buckets/has-any.ts'
@@ -19,7 +19,7 @@ import { answerError, failed } from './errors.ts'
 import { encodeKey } from './signing.ts'
 import { checkedParts } from './parts.ts'
 import type { Provider } from './providers.ts'
-import { rangeOf, received } from '../http/ranges.ts'
+import { isRange, rangeOf, received } from '../http/ranges.ts'
 import {
   fullObject,
   type ListedPart,
@@ -156,14 +156,12 @@ export class Bucket implements ObjectBucket<S3Object> {
     return { object: objectOf(answer.headers, sizeBytes, this.aheadMs), head: answer.body }
   }
 
-  async readRange(
-    key: string,
-    etag: string,
-    offset: number,
-    receiver: Receiver,
-    what: What,
-  ): Promise<number> {
-    const range = rangeOf(offset, receiver)
+  async readRange(key: string, etag: string, offset: number, taker: Taker, what: What): Promise<number> {
+    const range = rangeOf(offset, taker)
+    const receiver: Receiver = {
+      ...taker,
+      accepts: (answer) => answer.headers.etag === etag && isRange(answer, offset, taker),
+    }
     const headers = { ...this.#headers.content, range, 'if-match': etag }
     const accept = [404, 412, 416]
     const answer = await this.#client.request({ method: 'GET', key, headers, receiver, what, accept })

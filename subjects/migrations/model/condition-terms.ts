@@ -6,7 +6,7 @@ export const conditionReasons = {
   WAITS_FOR_APPROVAL: 'Deletions at the target exceed the limit and wait for approval',
   WAITS_FOR_AGENT: 'Waiting for a transfer agent that reaches both stores',
   WAITS_FOR_STORAGE: 'The storage of the platform is nearly full (max_file in messaging.config)',
-  BANDWIDTH_LIMITED: 'Throttled by a limit',
+  BANDWIDTH_LIMITED: 'A limit applies',
   SOURCE_UNREACHABLE: 'The source does not answer',
   SOURCE_REFUSES: 'The source rejects requests, for example because of wrong credentials',
   SOURCE_THROTTLED: 'The source throttles requests; rejected requests are retried later',

@@ -129,3 +129,20 @@ test('an empty page says nothing about whether a folder is there', async () => {
   })
   expect(await driver.stat(Buffer.from('folder'))).toMatchObject({ type: 'folder' })
 })
+
+test.each<[string, Record<string, string>, string]>([
+  ['a page of somebody else', { 'content-type': 'text/html' }, 'unreachable'],
+  ['another version', { 'x-goog-generation': '2', 'content-range': 'bytes 1-3/4' }, 'changed'],
+  ['another range', { 'x-goog-generation': '1', 'content-range': 'bytes 0-2/4' }, 'changed'],
+])('%s of the right length is not taken for what was asked for', async (_what, headers, failure) => {
+  await using driver = await against((request, answer) => {
+    if (request.headers.range === 'bytes=1-3') answer.writeHead(206, headers).end('abc')
+    else if (request.url?.includes('alt=media'))
+      answer.writeHead(206, { 'x-goog-generation': '1', 'content-range': 'bytes 0-0/4' }).end('x')
+    else json(200, object)(request, answer)
+  })
+  const file = await driver.open(at, { contentLater: true })
+  const taken: string[] = []
+  expect(await failureOf(file.pour(1, 3, (bytes) => void taken.push(bytes.toString())))).toBe(failure)
+  expect(taken).toEqual([])
+})

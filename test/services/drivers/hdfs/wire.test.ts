@@ -224,3 +224,21 @@ test('what is no WebHDFS is told with the port that was asked, which nobody has 
   await using service = await startService((_request, response) => void response.writeHead(200).end('<html>'))
   await expect(service.driver.probe(never)).rejects.toThrow(/127\.0\.0\.1:\d+ is no WebHDFS endpoint/)
 })
+
+test('a page of the right length is not taken for what a file has, and what cannot be taken is told as it is', async () => {
+  let type = 'text/html'
+  await using service = await startService((_request, response, url) => {
+    if (url.searchParams.get('op') === 'OPEN') response.writeHead(200, { 'content-type': type }).end('abc')
+    else json(response, 200, { FileStatus: { ...status, modificationTime: Date.now() } })
+  })
+  const taken: string[] = []
+  const file = await service.driver.open(path)
+  expect(await failureOf(file.pour!(0, 3, (bytes) => void taken.push(bytes.toString())))).toBe('changed')
+  expect(taken).toEqual([])
+  type = 'application/octet-stream'
+  const full = new Error('there is no space')
+  const pouring = (await service.driver.open(path)).pour!(0, 3, () => {
+    throw full
+  })
+  await expect(pouring).rejects.toBe(full)
+})

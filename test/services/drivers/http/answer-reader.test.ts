@@ -4,7 +4,7 @@ import { expect, test } from 'vitest'
 import {
   AnswerReader,
   MalformedAnswer,
-  receiverInto,
+  takerInto,
   UntakenBody,
 } from '../../../../services/drivers/http/answer-reader.ts'
 
@@ -18,7 +18,10 @@ interface Told {
 
 /** Reads an answer that comes in pieces of so many bytes, whose memory is used again. */
 function readIn(pieceBytes: number, { answer, method = 'GET', into, ends = false }: Told) {
-  const reader = new AnswerReader(method, into && receiverInto(into))
+  const reader = new AnswerReader(
+    method,
+    into && { ...takerInto(into), accepts: ({ headers }) => headers['x-no'] === undefined },
+  )
   const bytes = Buffer.from(answer, 'latin1')
   const memory = Buffer.alloc(pieceBytes)
   let hasMore = false
@@ -135,6 +138,8 @@ test('a body of the right length goes where the caller wants it, that of an erro
   expect(into.toString()).toBe('hello')
   readIn(3, { answer: 'HTTP/1.1 404 No\r\ncontent-length: 5\r\n\r\nwrong', into })
   readIn(3, { answer: 'HTTP/1.1 206 Part\r\ncontent-length: 4\r\n\r\nless', into })
+  const refused = 'HTTP/1.1 206 Part\r\nx-no: 1\r\ncontent-length: 5\r\n\r\nwrong'
+  expect(readIn(3, { answer: refused, into })).toMatchObject({ isReceived: false, body: 'wrong' })
   expect(into.toString()).toBe('hello')
 })
 
@@ -143,7 +148,7 @@ test('what cannot be taken ends the reading, with the reason', () => {
   const take = () => {
     throw cause
   }
-  const reader = new AnswerReader('GET', { length: 5, take })
+  const reader = new AnswerReader('GET', { length: 5, take, accepts: () => true })
   const answer = Buffer.from('HTTP/1.1 206 Part\r\ncontent-length: 5\r\n\r\nhello')
   expect(() => reader.take(answer)).toThrow(expect.objectContaining({ cause }))
   expect(() => reader.take(answer)).toThrow(UntakenBody)

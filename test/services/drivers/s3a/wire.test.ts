@@ -341,3 +341,20 @@ test.each([
     expect(deletes).toBe(outcome === true ? 2 : 1)
   },
 )
+
+test.each<[string, number, Record<string, string>]>([
+  ['another range', 206, { etag: '"1"', 'content-range': 'bytes 0-9/100' }],
+  ['another version', 206, { etag: '"2"', 'content-range': 'bytes 10-19/100' }],
+  ['no version', 206, { 'content-range': 'bytes 10-19/100' }],
+  ['the beginning', 200, { etag: '"1"' }],
+])('%s of the right length is not taken for what was asked for', async (_what, status, headers) => {
+  await using service = await startService((request, response) => {
+    if (request.headers.range === 'bytes=10-19') response.writeHead(status, headers).end('0123456789')
+    else response.writeHead(206, { etag: '"1"', 'content-range': 'bytes 0-0/100' }).end('x')
+  })
+  const file = await service.driver.open(Buffer.from('file'), { contentLater: true })
+  const taken: string[] = []
+  const take = (bytes: Buffer) => void taken.push(bytes.toString())
+  expect(await failureOf(file.pour(10, 10, take))).toBe('changed')
+  expect(taken).toEqual([])
+})
