@@ -176,7 +176,7 @@ function addCopy(program: Command, context: Context): void {
     )
     .option(
       '--exclude <glob>',
-      'leave out paths that match, such as *.tmp or /logs/**; may be repeated',
+      'leave out paths that match, such as *.tmp, or /logs/** in SOURCE; may be repeated',
       severalTimes,
     )
     .option('--include <glob>', 'copy only files that match; may be repeated', severalTimes)
@@ -191,7 +191,7 @@ function addCopy(program: Command, context: Context): void {
       examplesText([
         `${product} copy /srv/data /mnt/copy`,
         `${product} copy /srv/data s3://backup/data --dry-run`,
-        `${product} copy lake:/raw /mnt/raw --exclude '*.tmp'`,
+        `${product} copy lake:/raw /mnt/raw --exclude '*.tmp' --exclude '/logs/**'`,
       ]),
     )
     .action(async (source: string, target: string, options: CopyOptions, command: Command) => {

@@ -56,7 +56,7 @@ export async function copy(
   const target = placeOf(targetText, options.targetOption ?? [], context)
   wantedOf(globals)
   const migrationId = `copy-${nameOf(source.text, [where(source), where(target)].join(' '))}`
-  const job = { source, target, migrationId, rules: rulesOf(migrationId, options) }
+  const job = { source, target, migrationId, rules: rulesOf(migrationId, source, options) }
   const signals = stopSignals(() => undefined)
   try {
     return await Promise.race([
@@ -84,10 +84,16 @@ interface OwnRule {
 /** What the names of a copy's rules begin with. */
 const rulePrefix = (migrationId: string, effect: RuleEffect): string => `${migrationId}-${effect}-`
 
-/** The same glob has the same name each time. */
-function rulesOf(migrationId: string, { exclude = [], include = [] }: CopyOptions): readonly GlobRule[] {
+/** The same glob has the same name each time. One that begins with a slash is one from the source on, as it was typed. */
+function rulesOf(
+  migrationId: string,
+  { path }: Place,
+  { exclude = [], include = [] }: CopyOptions,
+): readonly GlobRule[] {
+  const root = path === '/' ? '' : path.replaceAll(/[\\*?[\]{}]/g, String.raw`\$&`)
+  const anchored = (glob: string) => (glob.startsWith('/') ? root + glob : glob)
   const of = (effect: RuleEffect, globs: readonly string[]) =>
-    [...new Set(globs)].map((glob) => ({
+    [...new Set(globs)].map(anchored).map((glob) => ({
       effect,
       glob,
       id: rulePrefix(migrationId, effect) + digestOf(glob),

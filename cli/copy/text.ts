@@ -15,12 +15,18 @@ export const filesText = (count: number): string => plural(count, 'file', countT
 /** What a copy will do, and what it will leave out, with the command that lists that. */
 export function planText({ migrationId, ...plan }: Plan): string {
   const { filesToCopy, bytesToCopy, filesToReplace, bytesToReplace, pathsRefused, unreadablePaths } = plan
+  const { filesExcluded, bytesExcluded, foldersExcluded } = plan
   const left = [
     ...(pathsRefused > 0 ? [`${countText(pathsRefused)} cannot be copied`] : []),
     ...(unreadablePaths > 0 ? [`${plural(unreadablePaths, 'path', countText)} cannot be read`] : []),
   ]
+  const excluded = [
+    ...(filesExcluded > 0 ? [`${filesText(filesExcluded)} (${sizeText(bytesExcluded)})`] : []),
+    ...(foldersExcluded > 0 ? [plural(foldersExcluded, 'folder', countText)] : []),
+  ]
   const whole = [
     `copy ${filesText(filesToCopy + filesToReplace)} (${sizeText(bytesToCopy + bytesToReplace)})`,
+    ...(excluded.length > 0 ? [`leave out ${excluded.join(' and ')} by rules`] : []),
     ...left,
   ]
   const fix =
@@ -42,11 +48,19 @@ const ofSource: readonly (keyof Plan)[] = [
   'unreadablePaths',
 ]
 
-/** Says that a source has no files, most often as its path is wrong; undefined where it has some, or may have. */
-export const noFilesText = (source: string, plan: Plan): string | undefined =>
-  ofSource.every((name) => plan[name] === 0)
-    ? `The source ${source} has no files: check its path.`
-    : undefined
+/** Of these, those that are left out. */
+const ofExcluded: readonly (keyof Plan)[] = ['filesExcluded', 'foldersExcluded']
+
+/**
+ * Says that a source has no files, most often as its path is wrong, or that rules leave out all that it has; undefined where
+ * it has some, or may have.
+ */
+export function noFilesText(source: string, plan: Plan): string | undefined {
+  const has = (names: readonly (keyof Plan)[]) => names.some((name) => plan[name] !== 0)
+  if (!has(ofSource)) return `The source ${source} has no files: check its path.`
+  if (has(ofSource.filter((name) => !ofExcluded.includes(name)))) return undefined
+  return `The rules leave out everything that the source ${source} has: check --exclude and --include.`
+}
 
 /** What arrives without each, and why where that is always the same. */
 const lacking: Readonly<Record<keyof NotKept, (count: number) => string>> = {

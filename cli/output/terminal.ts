@@ -49,7 +49,8 @@ export function processTerminal(
   return {
     isTty,
     get columns() {
-      return stdout.columns ?? defaultColumns
+      // A terminal of a program that gives it no size has 0.
+      return stdout.columns || defaultColumns
     },
     get rows() {
       return stdout.rows ?? defaultRows

@@ -1,4 +1,5 @@
 import type { Output } from '../kit/contract.ts'
+import { brokenReasons } from './model/condition-terms.ts'
 import { bytesForFile } from './model/terms.ts'
 import type { migrations } from './migrations.ts'
 
@@ -66,7 +67,9 @@ export class RateMeter {
 
 /** By files and bytes together, as they are measured for the share that is done; else the platform's own estimate. */
 function etaSeconds(info: Info, filesPerSecond: number, bytesPerSecond: number): number | undefined {
-  if (isFollowing(info)) return undefined
+  // What does not move has no end that could be told.
+  if (isFollowing(info) || info.conditions.some(({ reason }) => brokenReasons.includes(reason)))
+    return undefined
   const { filesScanned, failedPaths, totalBytes, migratedBytes, etaEstimate } = info.progress
   const filesLeft = Math.max(0, filesScanned - settledFiles(info) - failedPaths)
   const left = filesLeft * bytesForFile + Math.max(0, totalBytes - migratedBytes)

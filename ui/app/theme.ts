@@ -12,6 +12,8 @@ export const theme = createTheme({
     Modal: Modal.extend({
       defaultProps: {
         closeButtonProps: { 'aria-label': 'Close' },
+        // A click beside it would lose what was entered.
+        closeOnClickOutside: false,
         // The page has one banner: the title of a dialog is none.
         attributes: { header: { role: 'presentation' } },
       },

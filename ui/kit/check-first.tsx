@@ -1,5 +1,5 @@
-import { Button } from '@mantine/core'
-import type { ComponentProps } from 'react'
+import { Button, Text } from '@mantine/core'
+import { type ComponentProps, type ReactNode, useState } from 'react'
 import type { Contract } from '../../subjects/kit/contract.ts'
 import { filesystems } from '../../subjects/filesystems/filesystems.ts'
 import { fieldsOf } from '../../subjects/kit/json-schema.ts'
@@ -8,28 +8,68 @@ import { Checks } from './checks.tsx'
 import { Failure } from './failure.tsx'
 import type { Values } from './schema-fields.tsx'
 
-const isEqual = (one: unknown, other: unknown) => JSON.stringify(one) === JSON.stringify(other)
+type Found = ComponentProps<typeof Checks>['of']
 
-/** Tries what a migration needs of a store or catalog, before it is saved. */
-export function CheckFirst({ contract, input }: { readonly contract: Contract; readonly input: Values }) {
-  const check = useCommand(contract, { isShown: true })
+/** What of what was entered a check is of. */
+function known(contract: Contract, input: Values): Values {
   const asked = Object.keys(fieldsOf(contract.input))
-  const known = Object.fromEntries(Object.entries(input).filter(([name]) => asked.includes(name)))
+  return Object.fromEntries(Object.entries(input).filter(([name]) => asked.includes(name)))
+}
+
+const textOf = (values: unknown): string => JSON.stringify(values)
+
+/**
+ * Tries what a migration needs of a store or catalog, before it is saved: for a form that adds one. What fails is shown, and
+ * then added only by whoever asks for that.
+ */
+export function useCheckFirst(contract: Contract): {
+  readonly verb: (input: Values) => string
+  readonly mayBeSent: (input: Values) => Promise<boolean>
+  readonly beside: (input: Values) => ReactNode
+} {
+  const check = useCommand(contract, { isShown: true })
+  const [failed, setFailed] = useState<string>()
+  const hasFailed = (input: Values) => failed === textOf(known(contract, input))
   // What was found is of what was entered then.
-  const isOfThis = check.variables !== undefined && isEqual(check.variables, known)
-  return (
-    <>
-      <Button variant="default" mt="sm" loading={check.isPending} onClick={() => check.mutate(known)}>
-        Check without adding
-      </Button>
-      {isOfThis && check.error && <Failure title="The check failed" error={check.error} />}
-      {/* Contracts of checks answer so. */}
-      {isOfThis && check.data !== undefined && (
-        <Checks
-          what={contract.resource === filesystems.list.resource ? 'store' : 'catalog'}
-          of={check.data as ComponentProps<typeof Checks>['of']}
-        />
-      )}
-    </>
-  )
+  const isOf = (input: Values) =>
+    check.variables !== undefined && textOf(check.variables) === textOf(known(contract, input))
+  return {
+    verb: (input) => (hasFailed(input) ? 'Add anyway' : 'Check and add'),
+    mayBeSent: async (input) => {
+      if (hasFailed(input)) return true
+      try {
+        // Contracts of checks answer so.
+        const { ok } = (await check.mutateAsync(known(contract, input))) as Found
+        if (!ok) setFailed(textOf(known(contract, input)))
+        return ok
+      } catch {
+        // What is wrong with the input is said where it is sent, at its fields.
+        return true
+      }
+    },
+    beside: (input) => (
+      <>
+        <Button
+          variant="default"
+          mt="sm"
+          loading={check.isPending}
+          onClick={() => check.mutate(known(contract, input))}
+        >
+          Check without adding
+        </Button>
+        {isOf(input) && check.error && <Failure title="The check failed" error={check.error} />}
+        {isOf(input) && check.data !== undefined && (
+          <Checks
+            what={contract.resource === filesystems.list.resource ? 'store' : 'catalog'}
+            of={check.data as Found}
+          />
+        )}
+        {hasFailed(input) && (
+          <Text size="sm" mt="sm" role="alert">
+            It was not added, because a check failed. Correct what is wrong, or add it anyway.
+          </Text>
+        )}
+      </>
+    ),
+  }
 }

@@ -13,7 +13,7 @@ import { fieldsIn, useProblems } from './use-problems.ts'
 
 export interface ContractFormProps<C extends Contract> {
   readonly contract: C
-  readonly verb: string
+  readonly verb: string | ((input: Values) => string)
   /** Fields that are not asked for. */
   readonly given?: Partial<Input<C>>
   /** What stands in the fields at first. */
@@ -31,6 +31,8 @@ export interface ContractFormProps<C extends Contract> {
   readonly secrets?: readonly string[]
   readonly choices?: Choices
   readonly changes?: readonly string[]
+  /** Called before it is sent. Resolves to whether it is. */
+  readonly mayBeSent?: (input: Values) => Promise<boolean>
   readonly onDone: (output: Output<C>, input: Input<C>) => void
   readonly onCancel?: () => void
   /** Beside the buttons, about what was entered so far. */
@@ -51,12 +53,14 @@ export function ContractForm<C extends Contract>({
   secrets = contract.cli?.secrets ?? [],
   choices = {},
   changes,
+  mayBeSent,
   onDone,
   onCancel,
   beside,
 }: ContractFormProps<C>) {
   const command = useCommand(contract, { isShown: true, ...(changes && { changes }) })
   const [values, setValues] = useState<Values>(initial as Values)
+  const [isAsking, setAsking] = useState(false)
   const all = jsonSchema(contract.input).properties ?? {}
   const unfit = hidden?.({ ...values, ...given }) ?? []
   const asked = (fields ?? Object.keys(all).filter((name) => !Object.hasOwn(given, name))).filter(
@@ -86,7 +90,13 @@ export function ContractForm<C extends Contract>({
         event.preventDefault()
         // Forms in a dialog of a form are of their own.
         event.stopPropagation()
-        command.mutate(input as Input<C>, { onSuccess: (output) => onDone(output, input as Input<C>) })
+        const send = () =>
+          command.mutate(input as Input<C>, { onSuccess: (output) => onDone(output, input as Input<C>) })
+        if (mayBeSent === undefined) return send()
+        setAsking(true)
+        void mayBeSent(input)
+          .then((may) => may && send())
+          .finally(() => setAsking(false))
       }}
     >
       {names.some(isAsked) && <RequiredHint />}
@@ -115,7 +125,11 @@ export function ContractForm<C extends Contract>({
           {describedText(contract.description)}
         </Alert>
       )}
-      <FormButtons verb={verb} {...(onCancel && { onCancel })} isPending={command.isPending} />
+      <FormButtons
+        verb={typeof verb === 'string' ? verb : verb(input)}
+        {...(onCancel && { onCancel })}
+        isPending={isAsking || command.isPending}
+      />
       <AsCommand contract={contract} input={input} secrets={secrets} />
     </form>
   )

@@ -14,7 +14,8 @@ export function MetricChart({
 }: {
   readonly label: string
   readonly query: Input<(typeof observability)['query_scalar_metrics']>
-  readonly format: (value: number) => string
+  /** @param isRate whether values are of a second */
+  readonly format: (value: number, isRate: boolean) => string
 }) {
   const { data, error } = useAnswer(observability.query_scalar_metrics, query, { everyMs })
   if (error) return <Failure title={label} error={error} />
@@ -26,5 +27,5 @@ export function MetricChart({
         .join(', ') || source,
     points: points.map(({ time, value }) => [Date.parse(time), value] as const),
   }))
-  return <Chart label={label} series={named} format={format} />
+  return <Chart label={label} series={named} format={(value) => format(value, data.aggregate === 'rate')} />
 }

@@ -195,6 +195,8 @@ function Field(field: FieldProps) {
         {...(schema.minimum !== undefined && { min: schema.minimum })}
         {...(schema.maximum !== undefined && { max: schema.maximum })}
         allowDecimal={schema.type === 'number'}
+        // What is out of bounds is told, and not changed behind somebody's back.
+        clampBehavior="none"
         value={(value as number | undefined) ?? ''}
         onChange={(number) => onChange(number === '' ? undefined : number)}
       />

@@ -1,8 +1,14 @@
 import { useNavigate, useSearch } from '@tanstack/react-router'
 import { useEffect, useMemo, useRef, useState } from 'react'
 
-/** A part of what a page shows that its address says too, so that it can be shared; '' where it does not. */
-export function useParam(name: string): readonly [value: string, set: (value: string) => void] {
+/**
+ * A part of what a page shows that its address says too, so that it can be shared; '' where it does not.
+ * @param isStep whether the browser's way back leads to the value before
+ */
+export function useParam(
+  name: string,
+  { isStep = false }: { readonly isStep?: boolean } = {},
+): readonly [value: string, set: (value: string) => void] {
   const search = useSearch({ strict: false }) as Readonly<Record<string, unknown>>
   const navigate = useNavigate()
   const value = search[name]
@@ -10,7 +16,7 @@ export function useParam(name: string): readonly [value: string, set: (value: st
     void navigate({
       to: '.',
       search: (before: object) => ({ ...before, [name]: next === '' ? undefined : next }),
-      replace: true,
+      replace: !isStep,
     } as never)
   return [typeof value === 'string' || typeof value === 'number' ? String(value) : '', set]
 }

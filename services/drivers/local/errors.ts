@@ -36,8 +36,11 @@ const wordsByCode: Record<string, string> = {
     'operation not permitted: remove the immutable attribute if it is set (lsattr, chattr -i), or run Gantry as the owner',
   EACCES: 'permission denied: allow the user that runs Gantry to enter, read and write it',
   EROFS: 'read-only file system: mount it writable or choose another folder',
-  EISDIR: 'a folder stands where the file should go',
-  ENOTEMPTY: 'a folder stands where the file should go',
+  ENOSPC: 'no space left: free space or enlarge the file system; the migration then continues by itself',
+  EDQUOT: 'the disk quota is used up: free space or raise the quota; the migration then continues by itself',
+  EIO: 'the disk or mount reports an input/output error: check it (dmesg), then retry',
+  EISDIR: 'a folder stands where the file should go: rename or delete it, then retry',
+  ENOTEMPTY: 'a folder stands where the file should go: rename or delete it, then retry',
   ENOTDIR: 'something that is no folder stands where a folder should be',
   ELOOP: 'a symbolic link stands here; links are not followed',
 }
@@ -136,7 +139,7 @@ export function probeError(error: unknown, root: string): unknown {
     gone:
       known.message === noFolder
         ? '; use the folder that it is in'
-        : `; check the path on the host of the platform (in a container, the path inside it), and that it is mounted. If it is a new target, create it first with "mkdir -p ${shellArgument(root)}"`,
+        : `; check the path on the host of the platform (in a container, the path inside it), and that it is mounted. To use it as a target, create it first with "mkdir -p ${shellArgument(root)}"`,
   }
   return new StoreError(failure, `fsRoot ${root}: ${known.message}${fixes[known.failure] ?? ''}`, {
     cause: error,

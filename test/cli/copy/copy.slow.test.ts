@@ -66,7 +66,7 @@ test('a copy that cannot begin leaves nothing behind', async () => {
     const { code, err } = await copy(folder.from, join(folder.from, 'not', 'there'), ...more)
     expect({ code, err }).toMatchObject({
       code: 1,
-      err: expect.stringContaining('If it is a new target, create it first with "mkdir -p '),
+      err: expect.stringContaining('To use it as a target, create it first with "mkdir -p '),
     })
   }
   expect(await platform.call(filesystems.list, {})).toEqual(before)
@@ -154,6 +154,19 @@ test('globs choose the files, others take their place, and what a dry run made g
   expect(wrong.code).not.toBe(0)
   expect(wrong.err).toContain('--exclude')
   expect(await idsOf()).toEqual(before)
+})
+
+test('a glob that begins with a slash is one of the source as it was typed; a filter that leaves nothing is told', async () => {
+  using folder = createFolder('from', 'to')
+  for (const name of ['raw', 'raw/logs', 'logs']) mkdirSync(join(folder.from, name))
+  for (const name of ['raw/a', 'raw/logs/b', 'logs/c']) writeFileSync(join(folder.from, name), name)
+  await addLocal(platform, 'wide-lake', 'source', folder.from)
+  const { code, err } = await copy('wide-lake:/raw', folder.to, '--exclude', '/logs/**')
+  expect({ code, err }).toMatchObject({ code: 0, err: expect.stringContaining('leave out') })
+  expect(readFileSync(join(folder.to, 'a'), 'utf8')).toBe('raw/a')
+  expect(readdirSync(join(folder.to, 'logs'))).toEqual([])
+  const nothing = await copy('wide-lake:/raw', folder.to, '--include', '*.nothing')
+  expect(nothing.err).toContain('The rules leave out everything that the source wide-lake:/raw has')
 })
 
 test('a path in a filesystem is copied to another path', async () => {

@@ -38,7 +38,7 @@ test('owners that were lost are told with their number and the command that list
   )
 })
 
-test('a source is empty where a plan found no file in it, and leaves nothing out', () => {
+test('a source is empty where a plan found no file in it; where rules leave out all of it, that is told', () => {
   const told = 'The source /data has no files: check its path.'
   expect(noFilesText('/data', plan)).toBe(told)
   expect(noFilesText('/data', { ...plan, foldersToMake: 1, pathsKept: 2, entriesAtTarget: 2 })).toBe(told)
@@ -47,10 +47,19 @@ test('a source is empty where a plan found no file in it, and leaves nothing out
     'filesToReplace',
     'filesToCompare',
     'filesToSkip',
-    'filesExcluded',
-    'foldersExcluded',
     'pathsRefused',
     'unreadablePaths',
   ] as const)
-    expect(noFilesText('/data', { ...plan, [count]: 1 }), count).toBeUndefined()
+    expect(noFilesText('/data', { ...plan, [count]: 1, filesExcluded: 1 }), count).toBeUndefined()
+  for (const count of ['filesExcluded', 'foldersExcluded'] as const)
+    expect(noFilesText('/data', { ...plan, [count]: 1 }), count).toBe(
+      'The rules leave out everything that the source /data has: check --exclude and --include.',
+    )
+})
+
+test('a plan says how much rules leave out', () => {
+  const excluding = { ...plan, filesExcluded: 2, bytesExcluded: 10, foldersExcluded: 1 }
+  expect(planText(excluding)).toBe(
+    'Plan: copy 0 files (0 B), leave out 2 files (10 B) and 1 folder by rules.',
+  )
 })

@@ -7,7 +7,7 @@ import { metadataCatalogs } from '../../../subjects/metadata/catalogs.ts'
 import { type CatalogKind, catalogKinds } from '../../../subjects/metadata/kinds.ts'
 import { mayCall, pollMs, useAll } from '../../data/calls.ts'
 import { useSession } from '../../data/session-context.ts'
-import { CheckFirst } from '../../kit/check-first.tsx'
+import { useCheckFirst } from '../../kit/check-first.tsx'
 import { ContractForm } from '../../kit/contract-form.tsx'
 import { Empty } from '../../kit/empty.tsx'
 import { Named } from '../../kit/named.tsx'
@@ -71,15 +71,15 @@ export default function CatalogsPage() {
 /** A form for each kind, made from the schema of its contract: another kind needs no line here. */
 function AddCatalog({ kind, onDone }: { readonly kind: CatalogKind; readonly onDone: () => void }) {
   const { data: stores = [] } = useAll(filesystems.list, ({ fileSystemId }) => fileSystemId)
+  const checkFirst = useCheckFirst(metadataCatalogs[`check-${kind}`])
   return (
     <ContractForm
       contract={metadataCatalogs[`create-${kind}`]}
-      verb="Check and add"
+      {...checkFirst}
       secrets={catalogKinds[kind].secrets}
       choices={{ fileSystemId: [...new Set(stores.map(({ fileSystemId }) => fileSystemId))] }}
       onCancel={onDone}
       onDone={onDone}
-      beside={(input) => <CheckFirst contract={metadataCatalogs[`check-${kind}`]} input={input} />}
     />
   )
 }

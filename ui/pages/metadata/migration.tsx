@@ -219,7 +219,16 @@ function Objects({ migrationName }: { readonly migrationName: string }) {
 const comparisonColumns: readonly Column<MetadataComparison>[] = [
   timeColumn('Created', ({ createdAt }) => createdAt),
   { label: 'Purpose', cell: ({ purpose }) => purpose, by: ({ purpose }) => purpose },
-  { label: 'Status', cell: ({ status }) => <Status of={status} /> },
+  {
+    label: 'Status',
+    // Of a plan they are what it is for.
+    cell: ({ status, purpose, totalDifferences }) => (
+      <Status
+        of={status}
+        but={purpose === 'verification' && totalDifferences > 0 ? 'with differences' : undefined}
+      />
+    ),
+  },
   {
     label: 'Differences',
     cell: ({
@@ -251,7 +260,7 @@ const comparisonColumns: readonly Column<MetadataComparison>[] = [
             input={{ comparisonId: id, reportId: 'DIFFERENCES_CSV' }}
             isSmall
           >
-            Differences
+            Download differences
           </Download>
           <Action contract={metadataComparisons.delete} input={{ comparisonId: id }} isSmall>
             Delete

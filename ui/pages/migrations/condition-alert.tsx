@@ -30,7 +30,13 @@ const textOf = ({ reason, message }: Condition, { failedPathCount }: Migration):
   reason === 'PATHS_FAILED' ? `${countOf(failedPathCount, 'path')} could not be copied` : saidText(message)
 
 /** What is as it should be, and only takes its time. */
-const notices: readonly ConditionReason[] = ['WAITS_FOR_TURN', 'WAITS_FOR_WINDOW', 'COMPARING', 'HARD_LINKS']
+const notices: readonly ConditionReason[] = [
+  'WAITS_FOR_TURN',
+  'WAITS_FOR_WINDOW',
+  'BANDWIDTH_LIMITED',
+  'COMPARING',
+  'HARD_LINKS',
+]
 
 /** What is in the way of a migration, and what can be done about it. */
 export function ConditionAlert({
@@ -74,7 +80,7 @@ export function ConditionAlert({
 
 /** The button that does what the message has as a command. */
 function Remedy({
-  migration: { migrationId, deletions },
+  migration: { migrationId, deletions, scanOnlyMigration, recurringMigration, targetMatch },
   reason,
 }: {
   readonly migration: Migration
@@ -88,7 +94,9 @@ function Remedy({
         confirm={{
           name: migrationId,
           warning:
-            'The migration continues with the source as it is now. Live migrations and those with target match then delete at the target what is no longer at the source.',
+            targetMatch || !(scanOnlyMigration || recurringMigration)
+              ? 'The migration continues with the source as it is now, and then deletes at the target what is no longer at the source.'
+              : 'The migration continues with the source as it is now. Nothing is deleted at the target.',
         }}
       >
         Accept the source

@@ -103,11 +103,16 @@ function TestPath({ migration: { migrationId, path } }: { readonly migration: Mi
         verb="Test"
         given={{ migrationId }}
         initial={{ path }}
+        mayBeSent={async () => {
+          // What was said of another path does not stay beside an error.
+          setVerdict(undefined)
+          return true
+        }}
         onDone={setVerdict}
       />
       {verdict && (
         <Alert role="status" mt="sm" title={<Status of={verdict.decision} />}>
-          <Named>{verdict.explanation}</Named>
+          <Named>{`${verdict.path}: ${verdict.explanation}`}</Named>
         </Alert>
       )}
     </Section>

@@ -105,6 +105,20 @@ function WithStores({
   )
 }
 
+/** In this tab of the browser, until it is closed. */
+const draftKey = 'gantry.new-migration'
+
+function keepDraft(draft: Draft | undefined): void {
+  if (draft === undefined) sessionStorage.removeItem(draftKey)
+  else sessionStorage.setItem(draftKey, JSON.stringify(draft))
+}
+
+function keptDraft(): Draft | undefined {
+  const text = sessionStorage.getItem(draftKey)
+  // Written by this page alone.
+  return text === null ? undefined : (JSON.parse(text) as Draft)
+}
+
 /** Where there is only one to choose, it is chosen. */
 function draftWith(stores: readonly Filesystem[]): Draft {
   const only = (isSource: boolean) => {
@@ -129,7 +143,10 @@ function Steps({
   const navigate = useNavigate()
   const [from] = useParam('from')
   const [, setPlan] = useParam('plan')
-  const [draft, setDraft] = useState(initial)
+  const [step, setStep] = useParam('step', { isStep: true })
+  const [, beginAtStep] = useParam('step')
+  // Whoever comes back to a step, or loads the page again, finds what was entered.
+  const [draft, setDraft] = useState(() => (step === '' ? undefined : keptDraft()) ?? initial)
   const [created, setCreatedOne] = useState(planned)
   const setCreated = (migration: Migration | undefined) => {
     setCreatedOne(migration)
@@ -145,31 +162,36 @@ function Steps({
   )
   const steps = stepsOf(mode, draft)
   const lastToFill = steps.length - 1
-  const [at, setAt] = useState(planned === undefined ? 0 : lastToFill + 1)
+  const isReady = [draft.source, draft.target, draft.path].every(
+    (value) => value !== undefined && value !== '',
+  )
+  const asked = Math.min(Math.max(0, Number(step === '' ? 1 : step) - 1), lastToFill)
+  const at = created !== undefined ? lastToFill + 1 : isReady ? asked : 0
+  const setAt = (next: number) => setStep(`${next + 1}`)
   const input = inputOf(draft, steps) as Input<typeof migrations.create>
   const { problems, shown, edit } = useProblems(create.error)
   const name = useName(draft.migrationId)
   const change = (next: Draft) => {
     edit(draft, next)
     setDraft(next)
+    keepDraft(next)
+    if (step === '') beginAtStep('1')
   }
-  const open = ({ migrationId }: Migration) =>
+  const open = ({ migrationId }: Migration) => {
+    keepDraft(undefined)
     void navigate({ to: '/migrations/$migrationId', params: { migrationId } })
-  const isReady = [draft.source, draft.target, draft.path].every(
-    (value) => value !== undefined && value !== '',
-  )
+  }
   const goBack = () => {
+    if (created === undefined) return setAt(Math.max(0, at - 1))
     // The plan is that of a migration that is there: one that is changed is made anew.
-    if (created !== undefined) remove.mutate({ migrationId: created.migrationId })
+    remove.mutate({ migrationId: created.migrationId })
     setCreated(undefined)
-    setAt(Math.max(0, at - 1))
   }
   const createIt = (isStarted: boolean) =>
     create.mutate(isStarted ? { ...input, autoStart: true } : input, {
       onSuccess: (migration) => {
         if (isStarted) return open(migration)
         setCreated(migration)
-        setAt(lastToFill + 1)
       },
     })
   return (

@@ -102,7 +102,7 @@ export function Overview({ migration }: { readonly migration: Migration }) {
         </Facts>
         <StateTimeline migrationId={migrationId} />
         <Recurrences migration={migration} />
-        <UnderWay migrationId={migrationId} />
+        <UnderWay migrationId={migrationId} isDone={isDone(data)} />
       </Later>
     </>
   )
@@ -256,11 +256,25 @@ function Recurrences({ migration: { recurringMigrationTracker } }: { readonly mi
   )
 }
 
+/** Whether everything that was found has arrived. */
+function isDone(info: Info | undefined): boolean {
+  if (info?.state === 'COMPLETED') return true
+  const { unscheduledEvents = 0, scheduledEvents = 0, changeLagSeconds } = info?.progress ?? {}
+  return info?.state === 'LIVE' && changeLagSeconds === 0 && unscheduledEvents + scheduledEvents === 0
+}
+
 /** What has waited longest, and what is to be scanned again. */
-function UnderWay({ migrationId }: { readonly migrationId: string }) {
+function UnderWay({
+  migrationId,
+  isDone: isOver,
+}: {
+  readonly migrationId: string
+  /** Whether nothing waits, as is known sooner than what waited last. */
+  readonly isDone: boolean
+}) {
   const oldest = useAnswer(migrations['oldest-work'], { migrationId }, { everyMs: pollMs })
   const regions = useAnswer(migrations['pending-regions'], { migrationId }, { everyMs: pollMs })
-  const waits = oldest.data?.path !== undefined
+  const waits = oldest.data?.path !== undefined && !isOver
   if (!waits && (regions.data ?? []).length === 0) return null
   return (
     <Section title="Pending work">

@@ -82,7 +82,11 @@ export function Plan({ migrationId }: { readonly migrationId: string }) {
         <Fact label="To compare by content">{filesOf(plan.filesToCompare, plan.bytesToCompare)}</Fact>
         <Fact label="Already at the target">{filesOf(plan.filesToSkip, plan.bytesToSkip)}</Fact>
         <Fact label="Folders to create">{countText(plan.foldersToMake)}</Fact>
-        <Fact label="Excluded">{filesOf(plan.filesExcluded, plan.bytesExcluded)}</Fact>
+        <Fact label="Excluded">
+          {filesOf(plan.filesExcluded, plan.bytesExcluded)}
+          {plan.foldersExcluded > 0 &&
+            `; ${countOf(plan.foldersExcluded, 'folder')} with everything in ${plan.foldersExcluded === 1 ? 'it' : 'them'}`}
+        </Fact>
         <Fact label="To delete at the target">{filesOf(plan.filesToDelete, plan.bytesToDelete)}</Fact>
         <Fact label="Cannot be copied">{countText(plan.pathsRefused + plan.unreadablePaths)}</Fact>
       </Facts>

@@ -58,7 +58,12 @@ export default function MetricsPage() {
           <MetricChart
             label={chosen.name}
             query={query as Query}
-            format={inBytes(chosen.name) ? sizeText : (value) => countText(Math.round(value * 1_000) / 1_000)}
+            format={(value, isRate) => {
+              const text = inBytes(chosen.name)
+                ? sizeText(value)
+                : countText(Math.round(value * 1_000) / 1_000)
+              return isRate ? `${text}/s` : text
+            }}
           />
           <AsCommand contract={observability.query_scalar_metrics} input={query} />
         </Section>

@@ -2,8 +2,8 @@ import { Modal, Select } from '@mantine/core'
 import { useState } from 'react'
 import { filesystems, kinds } from '../../../subjects/filesystems/filesystems.ts'
 import { type FilesystemKind, filesystemKinds } from '../../../subjects/filesystems/kinds.ts'
-import { CheckFirst } from '../../kit/check-first.tsx'
-import { ContractForm } from '../../kit/contract-form.tsx'
+import { useCheckFirst } from '../../kit/check-first.tsx'
+import { ContractForm, type ContractFormProps } from '../../kit/contract-form.tsx'
 import { shownText } from '../../kit/format.ts'
 import { NotAllowed } from '../../kit/not-allowed.tsx'
 import { mayCall } from '../../data/calls.ts'
@@ -41,23 +41,37 @@ export function AddFilesystem({
         onChange={(value) => setKind(value ?? 'local')}
       />
       {mayCall(session, filesystems[`create-${kind}`]) ? (
-        <ContractForm
+        <Form
           key={`${kind} ${opening.count}`}
-          contract={filesystems[`create-${kind}`]}
-          verb="Check and add"
-          secrets={filesystemKinds[kind].secrets}
-          hidden={foreignFields}
+          kind={kind}
           {...(opening.role && { initial: { role: opening.role } })}
           onCancel={onClose}
           onDone={({ fileSystemId }) => {
             reportOutcome(`Added ${fileSystemId}`)
             onClose()
           }}
-          beside={(input) => <CheckFirst contract={filesystems[`check-${kind}`]} input={input} />}
         />
       ) : (
         <NotAllowed contract={filesystems[`create-${kind}`]} />
       )}
     </Modal>
+  )
+}
+
+type Create = (typeof filesystems)[`create-${FilesystemKind}`]
+
+function Form({
+  kind,
+  ...form
+}: { readonly kind: FilesystemKind } & Pick<ContractFormProps<Create>, 'initial' | 'onCancel' | 'onDone'>) {
+  const checkFirst = useCheckFirst(filesystems[`check-${kind}`])
+  return (
+    <ContractForm
+      contract={filesystems[`create-${kind}`] as Create}
+      secrets={filesystemKinds[kind].secrets}
+      hidden={foreignFields}
+      {...checkFirst}
+      {...form}
+    />
   )
 }
