@@ -51,7 +51,7 @@ function withList(error: unknown, { resource }: Contract): unknown {
   if (!isGantryError(error, 'NOT_FOUND') && !isGantryError(error, 'ALREADY_EXISTS')) return error
   const list = listedBy(error.message, resource)
   if (list === undefined || error.message.includes(`"${product} `)) return error
-  const fix = `see "${product} ${list} list"`
+  const fix = `see "${product} ${list}"`
   return withFix(error, error.code === 'NOT_FOUND' ? fix : `choose another name, or ${fix}`)
 }
 

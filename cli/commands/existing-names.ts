@@ -1,4 +1,4 @@
-import type { Contract } from '../../subjects/kit/contract.ts'
+import { type Contract, verbOf } from '../../subjects/kit/contract.ts'
 import { contracts } from '../../subjects/index.ts'
 import { fieldsOf, jsonSchema } from '../../subjects/kit/json-schema.ts'
 import type { Context, Globals } from '../context.ts'
@@ -97,20 +97,24 @@ const metadata = 'metadata-'
 const makingVerbs = ['create', 'register', 'add']
 
 /**
- * The resource whose list has what a message says that there is not, or is already: the one that it names, or else its own.
- * Undefined where that has no list.
+ * The command that lists what a message says that there is not, or is already: of the resource that it names, or else of the
+ * one that was called. Undefined where there is no such list.
  * @param resource whose command was called
  */
 export function listedBy(message: string, resource: string): string | undefined {
   const [, field, problem = ''] = /^(?:(\w+): )?(.*)$/s.exec(message) ?? []
   const [, noun = ''] = /^there is no ([a-z ]+?) [^ ]/.exec(problem) ?? []
+  // What a resource has beside that which it is called by: the webhooks of alerts.
+  const within = contracts.find((one) => one.resource === resource && noun !== '' && one.verb === `${noun}s`)
+  if (within !== undefined) return `${resource} ${verbOf(within)}`
   const isNamed = (prefix: string) => (list: List) =>
     list.contract.resource === `${prefix}${noun.replaceAll(' ', '-')}s`
   // Both services have rules.
   const named = lists.find(isNamed(resource.startsWith(metadata) ? metadata : '')) ?? lists.find(isNamed(''))
   // A field is about something else.
   const isOwn = ({ contract }: List) => field === undefined && contract.resource === resource
-  return (named ?? lists.find(isOwn))?.contract.resource
+  const list = named ?? lists.find(isOwn)
+  return list && `${list.contract.resource} list`
 }
 
 /** Whether a field has the id of one of a resource: `path-mapping-id` of `path-mappings`. */

@@ -52,6 +52,10 @@ test('what is not there, or is there already, is told with the list of what ther
     /^error: (?:--)?source.*there is no catalog none; see "gantry metadata-catalogs list" \(/,
   )
   const rule = ['metadata-rules', 'create', 'twice', '--database-pattern', 'a', '--table-pattern', 'b']
+  const { err: noWebhook } = await operator('alerts', 'test-webhook', 'none')
+  expect(noWebhook).toContain('there is no webhook none; see "gantry alerts webhooks"')
+  const { err: noRule } = await operator('alerts', 'delete-rule', 'none')
+  expect(noRule).toContain('there is no rule none; see "gantry alerts rules"')
   await operator(...rule)
   const { err: taken } = await operator(...rule)
   expect(taken).toMatch(/already exists; choose another name, or see "gantry metadata-rules list" \(/)

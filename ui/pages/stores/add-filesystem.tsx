@@ -67,7 +67,7 @@ function Form({
   const checkFirst = useCheckFirst(filesystems[`check-${kind}`])
   return (
     <ContractForm
-      contract={filesystems[`create-${kind}`] as Create}
+      contract={filesystems[`create-${kind}`]}
       secrets={filesystemKinds[kind].secrets}
       hidden={foreignFields}
       {...checkFirst}

@@ -1,5 +1,5 @@
 import { useMediaQuery } from '@mantine/hooks'
-import { type PointerEvent, useState } from 'react'
+import { type KeyboardEvent, type PointerEvent, useState } from 'react'
 import {
   type BandwidthSchedule,
   unlimited,
@@ -59,7 +59,15 @@ export function scheduleOf({ hours, mibPerSecond }: Painted, timeZone: string): 
   }
 }
 
-/** A week that one paints with the pointer, or with Space. */
+/** To the right and down. */
+const steps: Readonly<Record<string, readonly [right: number, down: number]>> = {
+  ArrowLeft: [-1, 0],
+  ArrowRight: [1, 0],
+  ArrowUp: [0, -1],
+  ArrowDown: [0, 1],
+}
+
+/** A week that one paints with the pointer, or with the arrow keys and Space. */
 export function TimeTable({
   hours,
   onChange,
@@ -69,6 +77,7 @@ export function TimeTable({
 }) {
   /** Whether what the pointer goes over is painted or cleared. */
   const [brush, setBrush] = useState<boolean>()
+  const [current, setCurrent] = useState(hourOf(weekdays[0], 0))
   const paint = (hour: string, isPainted: boolean) => {
     const next = new Set(hours)
     if (isPainted) next.add(hour)
@@ -80,27 +89,41 @@ export function TimeTable({
     setBrush(!hours.has(hour))
     paint(hour, !hours.has(hour))
   }
+  // A day is a row; on a telephone, where that is too wide, an hour is.
+  const isNarrow = useMediaQuery(narrow, undefined, { getInitialValueInEffect: false })
+  const go = (event: KeyboardEvent<HTMLButtonElement>, day: Weekday, hour: number) => {
+    const [right, down] = steps[event.key] ?? [0, 0]
+    const [hours, days] = isNarrow ? [down, right] : [right, down]
+    const nextDay = weekdays[weekdays.indexOf(day) + days] ?? day
+    const next = hourOf(nextDay, Math.min(Math.max(0, hour + hours), hoursInDay - 1))
+    setCurrent(next)
+    event.currentTarget.closest('table')?.querySelector<HTMLElement>(`[data-hour="${next}"]`)?.focus()
+  }
   const cell = (day: Weekday, hour: number) => {
     const id = hourOf(day, hour)
     return (
       <td key={id}>
         <button
           type="button"
+          data-hour={id}
+          // One place of the whole table is where Tab leads to; from there the arrows go on.
+          tabIndex={id === current ? 0 : -1}
+          onFocus={() => setCurrent(id)}
           aria-label={`${day} ${clock(hour)}`}
           aria-pressed={hours.has(id)}
           onPointerDown={(event) => begin(event, id)}
           onPointerEnter={() => brush !== undefined && paint(id, brush)}
           onKeyDown={(event) => {
-            if (event.key !== ' ' && event.key !== 'Enter') return
+            const paints = event.key === ' ' || event.key === 'Enter'
+            if (!paints && steps[event.key] === undefined) return
             event.preventDefault()
-            paint(id, !hours.has(id))
+            if (paints) paint(id, !hours.has(id))
+            else go(event, day, hour)
           }}
         />
       </td>
     )
   }
-  // A day is a row; on a telephone, where that is too wide, an hour is.
-  const isNarrow = useMediaQuery(narrow, undefined, { getInitialValueInEffect: false })
   const [columns, rows] = isNarrow ? [weekdays, hoursOfDay] : [hoursOfDay, weekdays]
   return (
     <div className="week" onPointerUp={() => setBrush(undefined)} onPointerLeave={() => setBrush(undefined)}>
