@@ -6,6 +6,7 @@ import { migrations } from '../../subjects/migrations/migrations.ts'
 import type { VerificationLevel } from '../../subjects/migrations/model/verification-terms.ts'
 import { verifications } from '../../subjects/migrations/verifications.ts'
 import { plural } from '../../subjects/kit/plural.ts'
+import { maxTextLength } from '../../subjects/kit/schemas.ts'
 import type { RuleEffect } from '../../subjects/migrations/model/rules.ts'
 import { exclusions } from '../../subjects/rules/exclusions.ts'
 import { inclusions } from '../../subjects/rules/inclusions.ts'
@@ -58,12 +59,13 @@ export async function copy(
   const migrationId = `copy-${nameOf(source.text, [where(source), where(target)].join(' '))}`
   const job = { source, target, migrationId, rules: rulesOf(migrationId, source, options) }
   const signals = stopSignals(() => undefined)
+  const phase = { isCopied: false }
   try {
     return await Promise.race([
       options.dryRun === true
         ? dryRun(context, globals, job)
-        : migrate(context, globals, job, options.verifyLevel),
-      signals.first.then(() => interrupted(context, job.migrationId, options)),
+        : migrate(context, globals, job, { level: options.verifyLevel, phase }),
+      signals.first.then(() => interrupted(context, job.migrationId, options, phase)),
     ])
   } finally {
     signals.dispose()
@@ -129,12 +131,24 @@ const where = ({ filesystem, path }: Place): string =>
     ? `${filesystem}:${path}`
     : `${filesystem.kind} ${String(filesystem.options[filesystem.by])} ${path}`
 
-function interrupted({ terminal }: Context, migrationId: string, { dryRun: isDry }: CopyOptions): number {
+function interrupted(
+  { terminal }: Context,
+  migrationId: string,
+  { dryRun: isDry }: CopyOptions,
+  { isCopied }: Phase,
+): number {
   const text = isDry
     ? 'Interrupted. Run the same command again to continue.'
-    : `Interrupted. The migration continues on the platform: watch it with "${product} watch ${migrationId}", stop it with "${product} migrations stop ${migrationId}". Run the same command again to finish and verify the copy.`
+    : isCopied
+      ? 'Interrupted. All files are copied, but not verified: run the same command again to verify them.'
+      : `Interrupted. The migration continues on the platform: watch it with "${product} watch ${migrationId}", stop it with "${product} migrations stop ${migrationId}". Run the same command again to finish and verify the copy.`
   terminal.err(`\n${asTyped(terminal, text)}\n`)
   return exitCodes.interrupted.status
+}
+
+/** How far a copy is. */
+interface Phase {
+  isCopied: boolean
 }
 
 /** Filesystems, path mapping, rules and migration; those that were there are taken. */
@@ -222,7 +236,7 @@ async function prepared(
 async function makeRule(session: Session, { effect, id, glob }: GlobRule): Promise<boolean> {
   const { get, ...create } = contractsOf[effect]
   if ((await unlessMissing(session.call(get, { id }))) !== undefined) return false
-  const description = `Made by ${product} copy`
+  const description = `Made by ${product} copy for ${glob}`.slice(0, maxTextLength)
   const rule = { id, description, patternType: 'GLOB', regex: glob } as const
   await session.call(create['create-regex'], rule).catch((error: unknown) => {
     throw inWords(error, (field) => (field === 'regex' ? flags[effect] : undefined))
@@ -327,7 +341,7 @@ async function migrate(
   context: Context,
   globals: Globals,
   job: Job,
-  level: VerificationLevel,
+  { level, phase }: { readonly level: VerificationLevel; readonly phase: Phase },
 ): Promise<number> {
   const { terminal } = context
   const { source, migrationId } = job
@@ -343,6 +357,7 @@ async function migrate(
       terminal.err(`${asTyped(terminal, notVerifiedText(migrationId, level))}\n`)
     return code
   }
+  phase.isCopied = true
   const verification = await withSession(context, globals, (session) => verified(session, migrationId, level))
   if (wantedOf(globals).form === 'table') terminal.out(`${asTyped(terminal, resultText(verification))}\n`)
   else present(terminal, verifications.get, verification, { ...wantedOf(globals), input: {} })

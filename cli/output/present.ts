@@ -69,7 +69,7 @@ function show(
   const place = wide ? { ...terminal, isTty: false } : terminal
   terminal.out(replyText(place, schema, shown, wide ? undefined : columns))
   const follows =
-    isRow(reply) && next?.find(({ when }) => when === undefined || reply[when.field] === when.is)
+    isRow(reply) && next?.find(({ when }) => when === undefined || isMet(when, reply[when.field]))
   if (follows && terminal.isTty) terminal.err(`Next: ${asTyped(terminal, filled(follows.command, reply))}\n`)
   const limit = typeof input['limit'] === 'number' ? input['limit'] : maxPageLength
   if (isRows(reply) && reply.length >= limit && Object.hasOwn(fieldsOf(contract.input), 'after')) {
@@ -77,6 +77,9 @@ function show(
     terminal.err(printable(`There may be more results: repeat the command with --after ${last}`) + '\n')
   }
 }
+
+const isMet = (when: object, value: unknown): boolean =>
+  'is' in when ? value === when.is : !('isNot' in when) || value !== when.isNot
 
 /** What a verb has done, where its reply has nothing to say. */
 const pasts: Readonly<Record<string, string>> = {

@@ -95,7 +95,7 @@ export const filesystemKinds = {
     options: {
       fsRoot: Type.Optional(
         GivenPath(
-          'Root folder of the filesystem. The default / is refused, because it contains the platform’s own folders',
+          'Root folder of the filesystem; / is refused, because it contains the platform’s own folders',
         ),
       ),
       additionalProperties: Type.Optional({

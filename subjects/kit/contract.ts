@@ -43,7 +43,8 @@ export interface CliShape {
   /** What people do next, with `{field}` for fields of the reply: the first of these whose `when` the reply meets. */
   readonly next?: readonly {
     readonly command: string
-    readonly when?: { readonly field: string; readonly is: string }
+    readonly when?:
+      { readonly field: string; readonly is: string } | { readonly field: string; readonly isNot: number }
   }[]
   /** The reply is values over time: people are shown lines of them beside the table. */
   readonly chart?: true

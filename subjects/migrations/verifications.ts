@@ -73,6 +73,12 @@ const ReportFile = reportFile('VerificationReportFileMetadata', verificationRepo
 
 const audit = { object: 'verificationId' } as const
 const byId = strict({ verificationId })
+/** Where there are some, people want to see them. */
+const showDifferences = {
+  command: 'gantry verifications report {id}',
+  when: { field: 'totalDiscrepancies', isNot: 0 },
+} as const
+
 export const verifications = resource('verifications', {
   create: {
     summary: 'Verify that the target matches the source',
@@ -86,7 +92,10 @@ export const verifications = resource('verifications', {
     cli: {
       args: ['migrationId'],
       example: 'gantry verifications create nightly --level digest',
-      next: [{ command: 'gantry verifications get {id}', when: { field: 'status', is: 'QUEUED' } }],
+      next: [
+        { command: 'gantry verifications get {id}', when: { field: 'status', is: 'QUEUED' } },
+        showDifferences,
+      ],
       waits: { verb: 'get', by: 'verificationId', zero: ['totalDiscrepancies', 'unreadablePaths'] },
     },
   },

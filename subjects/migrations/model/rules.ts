@@ -70,7 +70,8 @@ export const ruleForms = {
     regex: Type.String({
       minLength: 1,
       maxLength: maxPatternLength,
-      description: 'Pattern that must match the whole path in the source filesystem, as Gantry shows it',
+      description:
+        'Pattern for paths of the source filesystem, as Gantry shows them: a glob without a slash matches names at any depth, one with a leading slash whole paths, and the other types match whole paths',
     }),
   },
   fileSize: {
