@@ -36,6 +36,60 @@ export function parseConfig<S extends TSchema>(schema: S, text: string, file: st
   )
 }
 
+/**
+ * A file of the configuration that is JSON, and what is made of it: of a file with fields that are wrong, what is made of the
+ * others is tried too, so that all that is wrong is said at once.
+ * @throws ConfigError
+ */
+export function readConfig<S extends TSchema, T>(
+  schema: S,
+  text: string,
+  file: string,
+  use: (value: Static<S>) => T,
+): { readonly value: Static<S>; readonly used: T } {
+  try {
+    const value = parseConfig(schema, text, file)
+    return { value, used: use(value) }
+  } catch (error) {
+    const value = jsonIn(text)
+    if (!(error instanceof ConfigError) || typeof value !== 'object' || value === null) throw error
+    const wrong = new Set(faultsOf(schema, value).map(({ field }) => nameIn(value, field)))
+    if (wrong.size === 0 || wrong.has('')) throw error
+    const others = Object.fromEntries(Object.entries(value).filter(([name]) => !wrong.has(name)))
+    // Required fields may be among the wrong ones: what is made of the others is only looked at.
+    const more = problemsOf(() => use(others as Static<S>))
+    throw new ConfigError([...error.problems, ...more.filter(isOfOthers(wrong))])
+  }
+}
+
+const jsonIn = (text: string): unknown => {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+
+/** The field of the file itself, whose name may have dots in it, that a problem is in. */
+const nameIn = (value: object, field: string): string =>
+  Object.keys(value).find(
+    (name) => field === name || (field.startsWith(name) && '.[/'.includes(field[name.length]!)),
+  ) ?? field
+
+/** What is left out for being wrong is not missing as well. */
+const isOfOthers = (wrong: ReadonlySet<string>) => (problem: string) =>
+  ![...wrong].some((name) => problem.includes(`${name} is missing`))
+
+function problemsOf(work: () => unknown): readonly string[] {
+  try {
+    work()
+    return []
+  } catch (error) {
+    // What lacks a field fails otherwise.
+    return error instanceof ConfigError ? error.problems : []
+  }
+}
+
 /** Says where a field of a JSON text stands. */
 function placesIn(text: string): (field: string) => string {
   const { LineCounter, parseDocument } = yaml()

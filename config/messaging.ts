@@ -4,7 +4,7 @@ import { dirname, join, resolve } from 'node:path'
 import { type Static, Type } from 'typebox'
 import { brokerPort, files, loopback, websocketPort } from '../subjects/kit/names.ts'
 import { strict } from '../subjects/kit/schemas.ts'
-import { ConfigError, parseConfig, readAll } from './config-error.ts'
+import { ConfigError, readConfig, readAll } from './config-error.ts'
 import { readTextFile, writeSecretFile } from '../broker/common/files.ts'
 import { type Setting, settingsOf, shownValue } from './settings.ts'
 import { parseSize } from './sizes.ts'
@@ -89,13 +89,18 @@ export const readMessagingConfig = (home: string): MessagingConfig => readMessag
 /** @returns also what a file would have, where there is none */
 function readMessaging(home: string): { config: MessagingConfig; made: object | undefined } {
   const text = readTextFile(join(home, files.messaging))
-  const given = text === undefined ? {} : parseConfig(MessagingFile, text, files.messaging)
-  const storeDir = resolve(home, given.store_dir ?? defaults.store_dir)
-  const file = { ...defaults, max_file: defaultMaxFile(storeDir), ...given }
-  const sizes = readAll({
-    maxMemBytes: () => size('max_mem', file.max_mem, minMemBytes, totalmem(), 'memory'),
-    maxFileBytes: () => size('max_file', file.max_file, minFileBytes, diskBytes(storeDir), 'disk'),
-  })
+  const use = (given: Static<typeof MessagingFile>) => {
+    const storeDir = resolve(home, given.store_dir ?? defaults.store_dir)
+    const file = { ...defaults, max_file: defaultMaxFile(storeDir), ...given }
+    const sizes = readAll({
+      maxMemBytes: () => size('max_mem', file.max_mem, minMemBytes, totalmem(), 'memory'),
+      maxFileBytes: () => size('max_file', file.max_file, minFileBytes, diskBytes(storeDir), 'disk'),
+    })
+    return { storeDir, file, sizes }
+  }
+  const { value: given, used } =
+    text === undefined ? { value: {}, used: use({}) } : readConfig(MessagingFile, text, files.messaging, use)
+  const { storeDir, file, sizes } = used
   const config = {
     ...sizes,
     storeDir,

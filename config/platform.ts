@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { type Static, type TInteger, type TOptional, Type } from 'typebox'
 import { files, isLoopbackHost } from '../subjects/kit/names.ts'
 import { Name, strict } from '../subjects/kit/schemas.ts'
-import { ConfigError, parseConfig, readAll } from './config-error.ts'
+import { ConfigError, readConfig, readAll } from './config-error.ts'
 import { parseDuration } from './durations.ts'
 import { makePrivate, readTextFile, quarantine, writeSecretFile } from '../broker/common/files.ts'
 import { type OtlpConfig, otlpIn } from './otlp.ts'
@@ -190,8 +190,7 @@ export async function loadPlatformConfig(
     identity = restore(path, backup, backupText, error as Error, log)
     good = backupText!
   }
-  const file = parseConfig(PlatformFile, good, files.config)
-  const options = optionsIn(file)
+  const { value: file, used: options } = readConfig(PlatformFile, good, files.config, optionsIn)
   const signed = await withLimits(identity, limits)
   const written = signed === identity ? good : serialise({ ...file, ...signed.fields })
   if (written !== text) writeSecretFile(path, written)
@@ -219,7 +218,20 @@ export function readPlatformOptions(home: string): Omit<PlatformConfig, 'identit
   } catch {
     return undefined
   }
-  return optionsIn(parseConfig(PlatformFile, text, files.config))
+  return readConfig(PlatformFile, text, files.config, optionsIn).used
+}
+
+/** @throws ConfigError when the next start would not use `gantry.config`, but its backup */
+export function requireIdentity(home: string): void {
+  const text = readTextFile(join(home, files.config))
+  if (text === undefined) return
+  try {
+    identityIn(text)
+  } catch (error) {
+    throw new ConfigError(
+      `${files.config}: ${(error as Error).message}; the next start puts this file aside and restores its backup, without your changes`,
+    )
+  }
 }
 
 async function create(

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { ConfigError, readAll } from '../../config/config-error.ts'
 import { messagingSettings, readMessagingConfig } from '../../config/messaging.ts'
-import { platformSettings, readPlatformOptions } from '../../config/platform.ts'
+import { platformSettings, readPlatformOptions, requireIdentity } from '../../config/platform.ts'
 import { portSettings } from '../../config/port-settings.ts'
 import { configuredPorts, givenPorts, requirePorts } from '../../config/ports.ts'
 import { reachOf } from '../../config/reach.ts'
@@ -77,7 +77,7 @@ export async function portProblems(folder: string, env: NodeJS.ProcessEnv): Prom
 export function problemsIn(folder: string): readonly string[] {
   // Whoever loads a file that is missing makes it.
   const readersOf: Readonly<Record<string, readonly (() => unknown)[]>> = {
-    [files.config]: [() => readPlatformOptions(folder)],
+    [files.config]: [() => requireIdentity(folder), () => readPlatformOptions(folder)],
     [files.messaging]: [() => readMessagingConfig(folder)],
     [httpServers.platform.propertiesFile]: [() => loadMetricsAccess(folder)],
     [httpServers.migrator.propertiesFile]: [() => loadSecurity(folder)],

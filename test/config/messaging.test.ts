@@ -181,11 +181,12 @@ test('all that is wrong is told at once, each with its place and what was likely
 `
   writeFileSync(path, text)
   const problems = configProblems(() => loadMessagingConfig(home))
-  expect(problems).toHaveLength(3)
+  expect(problems).toHaveLength(4)
   expect(problems).toEqual(
     expect.arrayContaining([
       expect.stringMatching(/^messaging\.config, line 3, column 15: max_flie .*did you mean max_file\?$/),
       expect.stringMatching(/^messaging\.config, line 4, column 11: port must be /),
+      expect.stringMatching(/^messaging\.config: max_mem /),
       expect.stringMatching(/^messaging\.config, line 6, column 5: allowed_origins\[1\] must /),
     ]),
   )

@@ -2,6 +2,7 @@ import { chmodSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, wri
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
+import { createIdentity } from '../../../broker/identity/create-identity.ts'
 import { isRoot } from '../../support/ordinary-user.ts'
 import { testUnless } from '../../support/unless.ts'
 import { gantry } from '../support.ts'
@@ -30,6 +31,25 @@ test('mistakes of all files are told at once, and nothing is made or changed', a
   expect(readdirSync(home)).toEqual(['messaging.config', 'migrator'])
   const { problems } = JSON.parse((await config('check', '--json')).out) as { problems: string[] }
   expect(problems).toEqual(lines)
+})
+
+test('values are judged beside fields that are wrong; an identity that the next start would replace is told', async () => {
+  write('messaging.config', '{"max_flie": "1GiB", "port": "x", "max_mem": "12QB"}')
+  const limits = { maxMemBytes: 64 * 2 ** 20, maxFileBytes: 2 ** 30 }
+  const { fields } = await createIdentity(limits)
+  const file = {
+    ...fields,
+    'oidc.scopes': 7,
+    'oidc.issuer': 'ht tp:/x',
+    'oidc.clientid': 'id',
+    'audit.retention': '1d',
+  }
+  write('gantry.config', JSON.stringify(file))
+  const { out } = await config('check')
+  for (const told of ['max_flie', 'port', 'max_mem', 'oidc.scopes', 'oidc.issuer', 'audit.retention'])
+    expect(out, told).toContain(told)
+  write('gantry.config', '{"portoffset": 5}')
+  expect((await config('check')).out).toMatch(/gantry\.config: .+; the next start puts this file aside/)
 })
 
 testUnless(
