@@ -46,7 +46,9 @@ function show(
     return
   }
   if (form === 'name') {
-    terminal.out(asked === undefined ? namesText(schema, reply, columns) : namesText({}, chosen, asked))
+    const named = isRow(reply) ? givenName(contract, reply) : undefined
+    if (asked === undefined && named !== undefined) terminal.out(`${printable(named)}\n`)
+    else terminal.out(asked === undefined ? namesText(schema, reply, columns) : namesText({}, chosen, asked))
     return
   }
   if (chart && asked === undefined) {
@@ -147,6 +149,15 @@ function dataText(terminal: Terminal, form: 'json' | 'yaml', reply: unknown): st
 }
 
 /** By what each row is called, a line each: its first column. */
+/** What an object is called by where its first field does not say it: the name that it was given. */
+function givenName({ cli }: Contract, reply: Row): string | undefined {
+  const [first] = Object.keys(reply)
+  const [arg] = cli?.args ?? []
+  if (first === 'id' || arg === undefined || Object.hasOwn(reply, 'id')) return undefined
+  const name = reply[arg]
+  return typeof name === 'string' ? name : undefined
+}
+
 function namesText(schema: JsonSchema, reply: unknown, columns: readonly string[] | undefined): string {
   if (isRow(reply)) {
     const lists = Object.entries(reply).filter(([, value]) => isRows(value))

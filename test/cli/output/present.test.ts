@@ -6,6 +6,7 @@ import { present } from '../../../cli/output/present.ts'
 import { type Form, wantedOf } from '../../../cli/output/form.ts'
 import { tableText } from '../../../cli/output/table.ts'
 import { views } from '../../../cli/output/views.ts'
+import { alerts } from '../../../subjects/observability/alerts.ts'
 import type { Contract } from '../../../subjects/kit/contract.ts'
 import { GantryError } from '../../../subjects/kit/errors.ts'
 import { contracts, resources } from '../../../subjects/index.ts'
@@ -91,6 +92,11 @@ test('a plan has files with their bytes, and only what there is', () => {
     'SKIP',
   ])
   expect(out).toMatch(/toCopy +0 files \(0 B\)\nalreadyAtTarget +2 files \(1\.5 KiB\)/)
+})
+
+test('a name is that which an object was given, where its first field is another', () => {
+  const rule = { kind: 'migration-lagging', name: 'slow', enabled: true }
+  expect(shown(alerts['put-rule'], rule, { form: 'name' }).out).toBe('slow\n')
 })
 
 test('an empty list and an empty reply say so', () => {
