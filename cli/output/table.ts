@@ -77,7 +77,7 @@ function fittingWidths(rows: readonly (readonly string[])[], columns: number): n
 }
 
 /** A text in lines of a width, broken between words where it can be. */
-function wrapped(text: string, width: number): string {
+export function wrapped(text: string, width: number): string {
   const done: string[] = []
   let line = ''
   for (const word of text.split(' ')) {

@@ -25,12 +25,25 @@ export const awayText = `The platform does not respond; retrying for ${patienceM
  * or did when it was stopped, rates, failures, lag and state.
  */
 export function liveLine(info: Info, rate: Rate, columns: number): string {
-  const rest = partsOf(info, rate).join('  ')
+  const rest = fitting(partsOf(info, rate), columns - minName - '  '.length).join('  ')
   const name = shortened(printable(info.id), Math.max(minName, columns - rest.length - '  '.length))
   const bar = Math.min(maxBar, columns - name.length - rest.length - '    '.length)
   const line =
     bar < minBar || isFollowing(info) ? `${name}  ${rest}` : `${name}  ${barText(info, bar)}  ${rest}`
   return line.slice(0, columns)
+}
+
+/** Figures that a narrow terminal does without, the first ones first: those of bytes say as much. */
+const lessNeeded = [/ files\/s$/, / of .+ files$/]
+
+/** Of the figures those that fit; the ETA and what went wrong are kept. */
+function fitting(parts: readonly string[], columns: number): readonly string[] {
+  let kept = parts
+  for (const pattern of lessNeeded) {
+    if (kept.join('  ').length <= columns) break
+    kept = kept.filter((part) => !pattern.test(part))
+  }
+  return kept
 }
 
 /** The same without the bar, for logs. */

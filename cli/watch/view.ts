@@ -1,4 +1,5 @@
 import type { Form } from '../output/form.ts'
+import { wrapped } from '../output/table.ts'
 import { printable, type Terminal } from '../output/terminal.ts'
 import { yaml } from '../../config/yaml.ts'
 import { asTyped } from '../typed-command.ts'
@@ -56,7 +57,7 @@ function liveView(terminal: Terminal): WatchView {
         seen.flatMap(({ id, line, below }) => [
           line(columns),
           ...(failed.has(id) ? [`  ${failed.get(id)}`.slice(0, columns)] : []),
-          ...below.map((text) => asTyped(terminal, text).slice(0, columns)),
+          ...below.flatMap((text) => indented(asTyped(terminal, text), columns)),
         ]),
       )
     },
@@ -72,6 +73,15 @@ function liveView(terminal: Terminal): WatchView {
       height = 0
     },
   }
+}
+
+/** In lines that fit, which begin where the first one does. */
+function indented(text: string, columns: number): string[] {
+  const [indent] = /^ */.exec(text)!
+  const width = Math.max(1, columns - indent.length)
+  return wrapped(text.slice(indent.length), width)
+    .split('\n')
+    .map((line) => indent + line)
 }
 
 const endLines = (seen: readonly Seen[]): string => seen.map(({ end }) => `${end}\n`).join('')
