@@ -165,7 +165,7 @@ function Steps({
   const isReady = [draft.source, draft.target, draft.path].every(
     (value) => value !== undefined && value !== '',
   )
-  const asked = Math.min(Math.max(0, Number(step === '' ? 1 : step) - 1), lastToFill)
+  const asked = Math.min(Math.max(0, Math.trunc(Number(step) || 1) - 1), lastToFill)
   const at = created !== undefined ? lastToFill + 1 : isReady ? asked : 0
   const setAt = (next: number) => setStep(`${next + 1}`)
   const input = inputOf(draft, steps) as Input<typeof migrations.create>

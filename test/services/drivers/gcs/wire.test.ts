@@ -146,3 +146,13 @@ test.each<[string, Record<string, string>, string]>([
   expect(await failureOf(file.pour(1, 3, (bytes) => void taken.push(bytes.toString())))).toBe(failure)
   expect(taken).toEqual([])
 })
+
+test('a file is created only where none is', async () => {
+  await using driver = await against((request, answer) => {
+    request.resume()
+    if (request.url?.includes('ifGenerationMatch=0'))
+      json(412, { error: { message: 'no', errors: [{ reason: 'conditionNotMet' }] } })(request, answer)
+    else json(200, { kind: 'storage#objects' })(request, answer)
+  })
+  expect(await failureOf(driver.putNew!(at, Buffer.from('content'), {}))).toBe('changed')
+})

@@ -358,3 +358,20 @@ test.each<[string, number, Record<string, string>]>([
   expect(await failureOf(file.pour(10, 10, take))).toBe('changed')
   expect(taken).toEqual([])
 })
+
+test('a file is created only where none is, as far as the service makes sure of that', async () => {
+  const create = async (status: number, code: string) => {
+    await using service = await startService((request, response) => {
+      if (request.method === 'GET') return response.end(emptyPage)
+      return request.headers['if-none-match'] === '*' && request.method === 'PUT'
+        ? response.writeHead(status).end(errorXml(code))
+        : response.writeHead(404).end()
+    })
+    return await failureOf(service.driver.putNew!(Buffer.from('file'), Buffer.from('content'), {}))
+  }
+  expect(await create(412, 'PreconditionFailed')).toBe('changed')
+  expect(await create(409, 'ConditionalRequestConflict')).toBe('changed')
+  expect(await create(501, 'NotImplemented')).toBe('unsupported')
+  await using unsure = await startService(() => undefined, 'SEAWEEDFS')
+  expect(unsure.driver.putNew).toBeUndefined()
+})
