@@ -19,7 +19,7 @@ import {
  * Number of what an agent and the platform say to each other about catalogs: the operations below, and what they are asked
  * with. To be raised when one side could not read the other of a release before any more.
  */
-export const catalogProtocol = 2
+export const catalogProtocol = 3
 
 /** How long the platform keeps an agent's question what there is to do. It is the agent's heartbeat too. */
 export const catalogWaitMs = 5_000
@@ -96,6 +96,9 @@ export const agentFailure = strict({
 
 const OfPartitions = Type.Array(strict({ name: Raw, statistics: TableStatistics }), { maxItems: maxOfBatch })
 
+const Ids = Type.Array(Count('Write id'), { maxItems: maxNames })
+const WriteIds = strict({ highest: Count('The highest one'), open: Ids, aborted: Ids })
+
 const Change = strict({
   database: Raw,
   table: Type.Optional(Raw),
@@ -125,6 +128,7 @@ export const catalogOperations = {
       privileges: Has,
       /** Whether it knows who has a role. */
       roles: Has,
+      writeIds: Has,
       writer: Type.Optional(
         strict({
           renameTable: Has,
@@ -135,6 +139,7 @@ export const catalogOperations = {
           privileges: Has,
           /** Whether roles have to be made before they can be given anything. */
           roles: Has,
+          writeIds: Has,
         }),
       ),
     }),
@@ -159,6 +164,7 @@ export const catalogOperations = {
   indexes: ifAny(Type.Array(TableIndex, { maxItems: maxOfBatch })),
   setting: ifAny(Raw),
   privileges: always(Privileges),
+  writeIds: ifAny(Type.Array(WriteIds, { maxItems: maxOfBatch })),
   roleMembers: ifAny(Type.Array(Principal, { maxItems: maxNames })),
   position: ifAny(Raw),
   changes: always(
@@ -189,6 +195,7 @@ export const catalogOperations = {
   revoke: Nothing,
   createRole: Nothing,
   addToRole: Nothing,
+  putWriteIds: Nothing,
 }
 
 export type CatalogOperation = keyof typeof catalogOperations

@@ -89,6 +89,7 @@ export async function startRun(
       ],
     }),
     'bring-functions': () => ({ outcomes: [] }),
+    writes: () => ({ decided: undefined }),
     'bring-tables': ({ tables }) => {
       asked.push(...tables)
       return { outcomes: tables.map(() => toBring.shift()!), left: [] }

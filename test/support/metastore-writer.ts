@@ -16,6 +16,11 @@ const addIndex = method('add_index', { index: [1, Index], indexTable: [2, Table]
   3: 'MetaException',
 })
 
+interface TableOf {
+  readonly database: string
+  readonly name: string
+}
+
 /** Makes in a metastore what tests read, and tells what it has of a table; gone with the scope. */
 export class MetastoreWriter implements Disposable {
   readonly #open: () => Promise<ThriftConnection>
@@ -69,6 +74,41 @@ export class MetastoreWriter implements Disposable {
     const [{ dbName = '', tableName: tblName = '' } = {}] = parts
     const request = { dbName, tblName, parts, ifNotExists: true, needResult: false }
     await (await this.#connected()).call(methods.addPartitions, { request }, never)
+  }
+
+  /** Gets a write id of a transactional table as a query does, and ends its transaction. @returns the id */
+  async write({ database, name }: TableOf, end: 'commit' | 'abort' | 'open'): Promise<number> {
+    const { transaction, id } = await this.#writing(database, name)
+    if (end !== 'open') await this.endTransaction(transaction, end)
+    return id
+  }
+
+  /** The same with a transaction that is left open. @returns the transaction */
+  async openWrite({ database, name }: TableOf): Promise<bigint> {
+    return (await this.#writing(database, name)).transaction
+  }
+
+  async #writing(database: string, name: string): Promise<{ transaction: bigint; id: number }> {
+    const transaction = await this.#openTransaction()
+    const request = { dbName: database, tableName: name, txnIds: [transaction] }
+    const { txnToWriteIds = [] } = (await (
+      await this.#connected()
+    ).call(methods.allocateWriteIds, { request }, never)) as Value<typeof methods.allocateWriteIds.result>
+    return { transaction, id: Number(txnToWriteIds[0]?.writeId) }
+  }
+
+  async #openTransaction(): Promise<bigint> {
+    const request = { num_txns: 1, user: 'tester', hostname: 'test' }
+    const { txn_ids = [] } = (await (
+      await this.#connected()
+    ).call(methods.beginTransactions, { request }, never)) as Value<typeof methods.beginTransactions.result>
+    return txn_ids[0]!
+  }
+
+  async endTransaction(txnid: bigint, end: 'commit' | 'abort'): Promise<void> {
+    const connection = await this.#connected()
+    if (end === 'commit') await connection.call(methods.commitTransaction, { request: { txnid } }, never)
+    else await connection.call(methods.abortTransaction, { request: { txnid } }, never)
   }
 
   [Symbol.dispose](): void {

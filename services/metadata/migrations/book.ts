@@ -11,6 +11,7 @@ import {
   type Outcome,
   type Settled,
 } from './reconcile/objects.ts'
+import type { SeenWriteIds } from './reconcile/write-ids.ts'
 import type { TableName } from '../catalogs/contract/catalog.ts'
 import { type Figures, noFigures, objectKey, type ObjectRecord } from './record.ts'
 
@@ -182,12 +183,15 @@ function recordOf(
   // One that was made anew has those alone that are told of.
   const isSameObject = before?.kind === kind && outcome.result !== 'created'
   const partitions = outcome.partitions ?? (isSameObject ? before.partitions : undefined)
+  const writesUpTo =
+    'writesUpTo' in outcome ? outcome.writesUpTo : isSameObject ? before.writesUpTo : undefined
   const common = {
     migration,
     kind,
     database,
     ...(name !== undefined && { name }),
     ...(partitions !== undefined && { partitions }),
+    ...(writesUpTo !== undefined && { writesUpTo }),
     time: new Date().toISOString(),
   }
   const kept = settledOf(before)
@@ -195,32 +199,50 @@ function recordOf(
     case 'same':
     case 'created':
     case 'changed': {
-      const { settled, note, waiting } = outcome
+      const { settled, note, waiting, writeIds, isOfWrites } = outcome
+      const more = { ...settled, ...(writeIds && { writeIds: stored(writeIds) }) }
       // What waits is looked at again, and what is to be noted then is told after that.
       if (waiting !== undefined) {
         const message = note === undefined ? waiting : `${waiting}; also: ${note.message}`
         return {
           ...common,
-          ...settled,
+          ...more,
           state: 'waiting',
           message: shortened(message, maxTextLength),
-          sinceMs,
+          sinceMs: writeIds?.sinceMs ?? sinceMs,
+          ...(isOfWrites && { isOfWrites }),
         }
       }
       return note === undefined
         ? { ...common, ...settled, state: 'arrived' }
-        : { ...common, ...settled, state: 'failed', hasArrived: true, ...fitting(note) }
+        : { ...common, ...more, state: 'failed', hasArrived: true, ...fitting(note) }
     }
     case 'failed':
-      return { ...common, ...kept, state: 'failed', ...fitting(outcome.failure) }
+      return {
+        ...common,
+        ...kept,
+        ...(before?.writeIds && { writeIds: before.writeIds }),
+        state: 'failed',
+        ...fitting(outcome.failure),
+      }
     case 'held':
       return { ...common, ...(outcome.settled ?? kept), state: 'held', ...fitting(outcome.failure) }
     case 'conflict':
       return { ...common, ...kept, state: 'conflict', message: outcome.message }
     case 'waiting':
-      return { ...common, ...kept, state: 'waiting', message: outcome.message, sinceMs }
+      return {
+        ...common,
+        ...kept,
+        ...(outcome.writeIds && { writeIds: stored(outcome.writeIds) }),
+        ...(outcome.isOfWrites && { isOfWrites: true }),
+        state: 'waiting',
+        message: outcome.message,
+        sinceMs,
+      }
   }
 }
+
+const stored = ({ aborted, ...seen }: SeenWriteIds) => ({ ...seen, aborted: [...aborted] })
 
 /** What was found when it was written last; undefined where it never was. */
 function settledOf({ wanted, is, isTheirs }: Partial<ObjectRecord> = {}): Settled | undefined {

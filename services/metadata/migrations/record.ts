@@ -10,6 +10,7 @@ import {
 } from '../../../subjects/metadata/migrations.ts'
 import { MetadataRule } from '../../../subjects/metadata/rules.ts'
 import { keyOf, type ObjectId } from './reconcile/objects.ts'
+import { maxAborted } from './reconcile/write-ids.ts'
 
 const { migrationName, internalId, source, target, ruleNames, once, onConflict, maxDrops, maxDropPercent } =
   Model.properties
@@ -147,6 +148,18 @@ export const ObjectRecord = strict({
   ),
   /** Since when it has been wanted while its files were not there. */
   sinceMs: Type.Optional(EpochMillis('Milliseconds since 1970')),
+  /** Write ids of a transactional table that are set once the files of these writes are at the target. */
+  writeIds: Type.Optional(
+    strict({
+      highest: Count('The highest'),
+      aborted: list(Count('Of a write that was aborted'), maxAborted),
+      sinceMs: EpochMillis('When they were read'),
+    }),
+  ),
+  /** Whether nothing of it waits but the latest writes to it. */
+  isOfWrites: Type.Optional(Type.Literal(true)),
+  /** Of a transactional table: all writes up to it are at the target as they are at the source. */
+  writesUpTo: Type.Optional(Count('Write id')),
   time: Timestamp('When that was found out'),
 })
 export type ObjectRecord = Static<typeof ObjectRecord>

@@ -35,6 +35,8 @@ import type { MetadataWork, TableWork, WorkKind, WorkSides } from './reconcile/q
 
 /** Tables that are handed to a thread at once: it tells of all of them when it is done, or some seconds are over. */
 export const tablesAtOnce = 100
+/** Transactional tables that the source is asked about at once: a name of each, and some numbers. */
+const writesAskedAtOnce = 1_000
 /** Threads that work for one migration at once, each with a connection of its own to both catalogs. */
 const threadsOfMigration = 4
 /** What failed for a reason that may pass is tried again after the first, doubled each time that something fails again, up to the longest. */
@@ -282,6 +284,8 @@ export class Run {
       known: this.#knownOf(record ?? { kind: 'table', database, name }),
       sinceMs: record?.sinceMs ?? Date.now(),
       ...(renamedFrom !== undefined && { renamedFrom }),
+      ...(record?.writeIds && { writeIds: record.writeIds }),
+      ...(record?.isOfWrites && { partitions: [] }),
     }
   }
 
@@ -371,7 +375,12 @@ export class Run {
     await concurrently(chunks, threadsOfMigration, async (chunk) => {
       for (let tables: readonly TableWork[] = chunk; tables.length > 0;) {
         const gates = await this.#dependencies.ends.gatesOf({ ...record, maxDrops })
-        const asked = { database, tables, gates, maxDrops: approvedDrops > 0 ? Infinity : maxDrops }
+        const asked = {
+          database,
+          tables,
+          gates,
+          maxDrops: approvedDrops > 0 ? Infinity : maxDrops,
+        }
         const { outcomes, left } = await this.#ask('bring-tables', sides, asked)
         const toWrite = new Set((await this.#taken(outcomes, seen)).map(({ name }) => name))
         await this.#tell(this.#progress)
@@ -446,6 +455,7 @@ export class Run {
     const dueMs = Date.parse(compared) + (comparisonPeriodSeconds ?? usualSeconds) * 1_000
     if (Date.now() >= dueMs) return this.#compareAgain()
     await this.#retry(record, scope, sides)
+    await this.#followWrites(record, scope, sides)
     if (position === undefined) {
       await this.#tell({
         phase: 'following',
@@ -480,6 +490,25 @@ export class Run {
       lagSeconds: oldestMs === Infinity ? 0 : Math.max(0, Math.round((Date.now() - oldestMs) / 1_000)),
       lagEvents: behind,
     })
+  }
+
+  /** Looks at transactional tables that were written to: the account of changes does not say when a write counts. */
+  async #followWrites(record: MetadataMigrationRecord, scope: Scope, sides: WorkSides): Promise<void> {
+    const all = [...this.#book.all()].flatMap(({ writesUpTo, state, database, name = '' }) =>
+      writesUpTo !== undefined && state === 'arrived' && scope.hasTable(database, name)
+        ? [{ database, name, writesUpTo }]
+        : [],
+    )
+    for (let at = 0; at < all.length; at += writesAskedAtOnce) {
+      const tables = all.slice(at, at + writesAskedAtOnce)
+      const names = tables.map(({ database, name }) => ({ database, name }))
+      const { decided = [] } = await this.#ask('writes', sides, { tables: names })
+      const written = tables.filter(({ writesUpTo }, index) => (decided[index] ?? 0) > writesUpTo)
+      for (const [database, its] of Map.groupBy(written, (one) => one.database)) {
+        const works = its.map(({ name }) => ({ ...this.#tableWork(database, name), partitions: [] }))
+        await this.#bringTables(record, sides, database, works, new Set())
+      }
+    }
   }
 
   /** Brings the objects that the source told of: databases first, then tables, then what is gone. */

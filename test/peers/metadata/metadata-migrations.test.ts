@@ -7,6 +7,7 @@ import { metadataRules } from '../../../subjects/metadata/rules.ts'
 import type { Partition, Table } from '../../../subjects/metadata/objects.ts'
 import { plainStorage } from '../../support/catalog-conformance.ts'
 import { metastoreTest, noMetastore } from '../../support/hive-metastore.ts'
+import { MetastoreWriter } from '../../support/metastore-writer.ts'
 import { startTwoMetastores, type TwoMetastores } from '../../support/two-metastores.ts'
 import { until } from '../../support/until.ts'
 
@@ -27,6 +28,7 @@ if (missing === undefined) {
       ['live', 'sales_live|sales_more'],
       ['kept', 'sales_kept'],
       ['large', 'sales_large'],
+      ['acid', 'sales_acid'],
     ] as const)
       await both.platform.call(metadataRules.create, { ruleName, databasePattern, tablePattern: '*' })
   })
@@ -284,6 +286,35 @@ metastoreTest(
     await reaches('kept', ({ held, tables }) => held === 0 && tables === 1)
     expect(await both.target.tables('sales_kept', signal)).toHaveLength(1)
     await both.platform.call(metadataMigrations.delete, { migrationName: 'kept', forceStop: true })
+  },
+  240_000,
+)
+
+metastoreTest(
+  from,
+  'commits of a transactional table are followed, and what is aborted does not become visible',
+  async () => {
+    using writes = await MetastoreWriter.open(both.here.address)
+    const { writer } = both.source
+    const name = { database: 'sales_acid', name: 'rows' }
+    const writeIds = async () => (await both.target.writeIds.of([name], signal))?.[0]
+    await writer.createDatabase({ name: name.database, location: at(name.database), parameters: {} }, signal)
+    const parameters = { transactional: 'true', transactional_properties: 'insert_only' }
+    await writer.createTable(table(name.database, name.name, { type: 'MANAGED_TABLE', parameters }), signal)
+    for (const end of ['commit', 'abort', 'commit'] as const) await writes.write(name, end)
+    await make('acid', {})
+    await until('the first writes', async () => (await writeIds())?.highest === 3)
+    expect(await writeIds()).toEqual({ highest: 3, open: [], aborted: [2] })
+    await reaches('acid', ({ waiting, tables }) => waiting === 0 && tables === 1)
+
+    const open = await writes.openWrite(name)
+    await writes.write(name, 'commit')
+    expect(await writeIds()).toMatchObject({ highest: 3 })
+    await writes.endTransaction(open, 'abort')
+    await until('the later writes', async () => (await writeIds())?.highest === 5)
+    expect(await writeIds()).toEqual({ highest: 5, open: [], aborted: [2, 4] })
+    await reaches('acid', ({ waiting, failed }) => waiting === 0 && failed === 0)
+    await both.platform.call(metadataMigrations.delete, { migrationName: 'acid', forceStop: true })
   },
   240_000,
 )

@@ -59,6 +59,7 @@ export interface Catalog {
   readonly constraints?: TableConstraints
   readonly statistics?: ColumnStatistics
   readonly privileges?: Privileges
+  readonly writeIds?: WriteIdsOfTables
   /** To look at, and never migrated. */
   readonly indexes?: Indexes
   readonly settings?: CatalogSettings
@@ -112,6 +113,27 @@ export interface Privileges {
   of(object: PrivilegesOf, signal: AbortSignal): Promise<readonly Privilege[]>
   /** Who has a role; undefined where there is no such role. Absent where it knows nothing of roles. */
   members?(role: string, signal: AbortSignal): Promise<readonly Principal[] | undefined>
+}
+
+/** Which writes of transactional tables count. */
+export interface WriteIdsOfTables {
+  /**
+   * In the order of the tables; undefined where the server is of a release that has none. There are none of a table that nobody
+   * has written to, and of one that is not there.
+   */
+  of(tables: readonly TableName[], signal: AbortSignal): Promise<readonly WriteIds[] | undefined>
+}
+
+/**
+ * Ids of the writes to a table, from 1 on: files in it are in folders that are named by them. Those that are neither open nor
+ * aborted count.
+ */
+export interface WriteIds {
+  /** 0 where there are none. */
+  readonly highest: number
+  /** Up to it. */
+  readonly open: readonly number[]
+  readonly aborted: readonly number[]
 }
 
 /** A database, or a table in it. */
@@ -241,6 +263,14 @@ export interface CatalogWriter {
       /** @param member who does not have it yet */
       add(role: string, member: Principal, signal: AbortSignal): Promise<void>
     }
+  }
+
+  readonly writeIds?: {
+    /**
+     * Makes those up to the highest one count that are not aborted. What it does not get done, the same call does later.
+     * Throws `changed` where others have written to the table.
+     */
+    put(table: TableName, writeIds: Pick<WriteIds, 'highest' | 'aborted'>, signal: AbortSignal): Promise<void>
   }
 
   /**

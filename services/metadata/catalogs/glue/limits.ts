@@ -1,4 +1,5 @@
 import type { Table } from '../../../../subjects/metadata/objects.ts'
+import { isTransactional } from '../transactional.ts'
 
 /** What Glue takes at most, in bytes, from its API reference. */
 export const maxDescriptionBytes = 2_048
@@ -23,7 +24,7 @@ const types = ['MANAGED_TABLE', 'EXTERNAL_TABLE', 'VIRTUAL_VIEW']
 export function refusalOf(table: Table): string | undefined {
   if (table.type === 'MATERIALIZED_VIEW') return 'Glue does not support materialized views of Hive'
   if (!types.includes(table.type)) return `Glue does not support tables of type ${table.type}`
-  if (table.parameters['transactional']?.toLowerCase() === 'true')
+  if (isTransactional(table))
     return 'Glue does not support ACID tables, because it has no transactions: convert it to a table without transactions first'
   const { location = '', inputFormat = '', outputFormat = '', serde } = table.storage
   return (

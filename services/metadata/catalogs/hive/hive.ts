@@ -20,6 +20,7 @@ import { HivePrivileges } from './privileges.ts'
 import { HiveSettings } from './settings.ts'
 import { HiveStatistics } from './statistics.ts'
 import { hiveTable } from './tables.ts'
+import { HiveWriteIds } from './write-ids.ts'
 import { HiveWriter } from './writer.ts'
 
 const defaultUser = 'hive'
@@ -48,6 +49,7 @@ export class HiveCatalog implements Catalog {
   readonly constraints: HiveConstraints
   readonly statistics: HiveStatistics
   readonly privileges: HivePrivileges
+  readonly writeIds: HiveWriteIds
   readonly indexes: HiveIndexes
   readonly settings: HiveSettings
   readonly feed: CatalogFeed
@@ -78,6 +80,7 @@ export class HiveCatalog implements Catalog {
     this.constraints = new HiveConstraints(this.#metastore)
     this.statistics = new HiveStatistics(this.#metastore)
     this.privileges = new HivePrivileges(this.#metastore, whoAsks)
+    this.writeIds = new HiveWriteIds(this.#metastore)
     this.indexes = new HiveIndexes(this.#metastore)
     this.settings = new HiveSettings(this.#metastore)
     this.feed = new HiveFeed(this.#metastore, this.settings)

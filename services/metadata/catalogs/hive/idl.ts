@@ -353,6 +353,20 @@ const dropped = { 1: missing, 3: meta } as const
 const constrained = { 1: missing, 2: meta } as const
 const toldConstraints = { 1: meta, 2: missing } as const
 
+const noTransaction = 'NoSuchTxnException'
+const aborted = 'TxnAbortedException'
+
+/** Which transaction has got which write id. */
+const TxnToWriteId = struct({ txnId: [1, 'i64'], writeId: [2, 'i64'] })
+
+export const AllocateWriteIds = struct({
+  dbName: [1, 'string'],
+  tableName: [2, 'string'],
+  txnIds: [3, list('i64')],
+  replPolicy: [4, 'string'],
+  srcTxnToWriteIdList: [5, list(TxnToWriteId)],
+})
+
 /** @see https://github.com/apache/hive, `standalone-metastore/metastore-common/src/main/thrift/hive_metastore.thrift` */
 export const methods = {
   setUser: method('set_ugi', { user: [1, 'string'], groups: [2, list('string')] }, list('string'), {
@@ -664,5 +678,89 @@ export const methods = {
     },
     struct({ success: [1, 'bool'] }),
     { 1: meta },
+  ),
+  openTransactions: method(
+    'get_open_txns',
+    {},
+    struct({
+      txn_high_water_mark: [1, 'i64'],
+      open_txns: [2, list('i64')],
+      min_open_txn: [3, 'i64'],
+      abortedBits: [4, 'binary'],
+    }),
+  ),
+  validWriteIds: method(
+    'get_valid_write_ids',
+    { request: [1, struct({ fullTableNames: [1, list('string')], validTxnList: [2, 'string'] })] },
+    struct({
+      tblValidWriteIds: [
+        1,
+        list(
+          struct({
+            fullTableName: [1, 'string'],
+            writeIdHighWaterMark: [2, 'i64'],
+            invalidWriteIds: [3, list('i64')],
+            minOpenWriteId: [4, 'i64'],
+            abortedBits: [5, 'binary'],
+          }),
+        ),
+      ],
+    }),
+    { 1: noTransaction, 2: meta },
+  ),
+  putWriteIds: method(
+    'repl_tbl_writeid_state',
+    {
+      request: [
+        1,
+        struct({
+          validWriteIdlist: [1, 'string'],
+          user: [2, 'string'],
+          hostName: [3, 'string'],
+          dbName: [4, 'string'],
+          tableName: [5, 'string'],
+        }),
+      ],
+    },
+    'void',
+  ),
+  beginTransactions: method(
+    'open_txns',
+    {
+      request: [
+        1,
+        struct({
+          num_txns: [1, 'i32'],
+          user: [2, 'string'],
+          hostname: [3, 'string'],
+          replPolicy: [5, 'string'],
+          replSrcTxnIds: [6, list('i64')],
+          txn_type: [7, 'i32'],
+        }),
+      ],
+    },
+    struct({ txn_ids: [1, list('i64')] }),
+  ),
+  allocateWriteIds: method(
+    'allocate_table_write_ids',
+    { request: [1, AllocateWriteIds] },
+    struct({ txnToWriteIds: [1, list(TxnToWriteId)] }),
+    { 1: noTransaction, 2: aborted, 3: meta },
+  ),
+  commitTransaction: method(
+    'commit_txn',
+    {
+      request: [1, struct({ txnid: [1, 'i64'], replPolicy: [2, 'string'], txn_type: [7, 'i32'] })],
+    },
+    'void',
+    { 1: noTransaction, 2: aborted },
+  ),
+  abortTransaction: method(
+    'abort_txn',
+    {
+      request: [1, struct({ txnid: [1, 'i64'], replPolicy: [2, 'string'], txn_type: [3, 'i32'] })],
+    },
+    'void',
+    { 1: noTransaction },
   ),
 } as const

@@ -17,6 +17,7 @@ import {
 } from './objects.ts'
 import { type HivePrivileges, heldPrivilege } from './privileges.ts'
 import type { HiveStatistics } from './statistics.ts'
+import type { HiveWriteIds } from './write-ids.ts'
 import type { Value } from '../../thrift/types.ts'
 import { unlessGone } from '../unless-gone.ts'
 import { defaultCatalog, hiveTable, processor } from './tables.ts'
@@ -61,19 +62,21 @@ export class HiveWriter implements CatalogWriter {
   readonly constraints: HiveConstraints
   readonly statistics: HiveStatistics
   readonly privileges: HivePrivileges
+  readonly writeIds: HiveWriteIds
   readonly #metastore: Metastore
   /** Partitions that the server took last in one call, where it has failed for more. */
   #addedAtOnce = partitionsAtOnce
 
   constructor(
     metastore: Metastore,
-    beyond: Pick<HiveWriter, 'functions' | 'constraints' | 'statistics' | 'privileges'>,
+    beyond: Pick<HiveWriter, 'functions' | 'constraints' | 'statistics' | 'privileges' | 'writeIds'>,
   ) {
     this.#metastore = metastore
     this.functions = beyond.functions
     this.constraints = beyond.constraints
     this.statistics = beyond.statistics
     this.privileges = beyond.privileges
+    this.writeIds = beyond.writeIds
   }
 
   async createDatabase(database: Database, signal: AbortSignal): Promise<void> {

@@ -35,6 +35,7 @@ const performers: Performers = {
     settings,
     feed,
     privileges,
+    writeIds,
     writer,
   }) => ({
     place: shortened(place, maxTextLength),
@@ -47,6 +48,7 @@ const performers: Performers = {
     feed: feed !== undefined,
     privileges: privileges !== undefined,
     roles: privileges?.members !== undefined,
+    writeIds: writeIds !== undefined,
     ...(writer && {
       writer: {
         renameTable: writer.renameTable !== undefined,
@@ -56,6 +58,7 @@ const performers: Performers = {
         statisticsOfPartitions: writer.statistics?.putPartitions !== undefined,
         privileges: writer.privileges !== undefined,
         roles: writer.privileges?.roles !== undefined,
+        writeIds: writer.writeIds !== undefined,
       },
     }),
   }),
@@ -95,6 +98,12 @@ const performers: Performers = {
     const found = await had(catalog.privileges, catalog).members?.(role, signal)
     return found && [...found]
   },
+  writeIds: async (catalog, [tables], signal) =>
+    (await had(catalog.writeIds, catalog).of(tables, signal))?.map(({ highest, open, aborted }) => ({
+      highest,
+      open: [...open],
+      aborted: [...aborted],
+    })),
   position: (catalog, _, signal) => had(catalog.feed, catalog).position(signal),
   changes: async (catalog, [after, limit], signal) => {
     const { changes, ...rest } = await had(catalog.feed, catalog).changes(after, limit, signal)
@@ -143,6 +152,8 @@ const performers: Performers = {
     had(writerOf(catalog).privileges?.roles, catalog).create(role, signal),
   addToRole: (catalog, [role, member], signal) =>
     had(writerOf(catalog).privileges?.roles, catalog).add(role, member, signal),
+  putWriteIds: (catalog, [table, its], signal) =>
+    had(writerOf(catalog).writeIds, catalog).put(table, its, signal),
 }
 
 /** Does on an agent's host what the platform asks of a catalog. Throws StoreError as the catalog does. */

@@ -12,6 +12,7 @@ import type {
   Indexes,
   Privileges,
   TableConstraints,
+  WriteIdsOfTables,
 } from '../contract/catalog.ts'
 import type { CatalogRules } from '../contract/kind.ts'
 import type { AskAgent } from './asking.ts'
@@ -58,6 +59,7 @@ function remoteCatalog(agent: string, has: Description, rules: CatalogRules | un
     ...(has.indexes && { indexes: indexesOf(ask) }),
     ...(settings && { settings: settingsOf(ask, settings) }),
     ...(has.privileges && { privileges: privilegesOf(ask, has.roles) }),
+    ...(has.writeIds && { writeIds: writeIdsOf(ask) }),
     ...(has.feed && { feed: feedOf(ask) }),
     ...(has.writer && rules && { writer: writerOf(ask, has.writer, rules) }),
     // Nothing is open here.
@@ -101,6 +103,10 @@ const settingsOf = (ask: Ask, names: readonly string[]): CatalogSettings => ({
 const privilegesOf = (ask: Ask, hasRoles: boolean): Privileges => ({
   of: (object, signal) => ask('privileges', [object], signal),
   ...(hasRoles && { members: (role, signal) => ask('roleMembers', [role], signal) }),
+})
+
+const writeIdsOf = (ask: Ask): WriteIdsOfTables => ({
+  of: (tables, signal) => ask('writeIds', [tables], signal),
 })
 
 const feedOf = (ask: Ask): CatalogFeed => ({
@@ -149,6 +155,9 @@ function writerOf(ask: Ask, has: NonNullable<Description['writer']>, rules: Cata
             change('putPartitionStatistics', [table, [...statistics]], signal),
         }),
       },
+    }),
+    ...(has.writeIds && {
+      writeIds: { put: (table, its, signal) => change('putWriteIds', [table, its], signal) },
     }),
     ...(has.privileges && {
       privileges: {

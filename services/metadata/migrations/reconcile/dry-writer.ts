@@ -22,12 +22,14 @@ export class DryWriter implements CatalogWriter {
   readonly constraints?: NonNullable<CatalogWriter['constraints']>
   readonly statistics?: NonNullable<CatalogWriter['statistics']>
   readonly privileges?: NonNullable<CatalogWriter['privileges']>
+  readonly writeIds?: NonNullable<CatalogWriter['writeIds']>
 
   constructor(writer: CatalogWriter) {
     this.#writer = writer
     if (writer.functions !== undefined) this.functions = { create: nothing, alter: nothing, drop: nothing }
     if (writer.constraints !== undefined) this.constraints = { add: nothing, drop: nothing }
     if (writer.statistics !== undefined) this.statistics = { put: nothing }
+    if (writer.writeIds !== undefined) this.writeIds = { put: nothing }
     if (writer.privileges !== undefined) {
       const { roles, held } = writer.privileges
       this.privileges = {

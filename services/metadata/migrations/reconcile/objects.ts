@@ -3,6 +3,7 @@ import { storeError } from '../../../drivers/contract/store-error.ts'
 import { isOfAll, type TableName } from '../../catalogs/contract/catalog.ts'
 import type { Difference } from './differences.ts'
 import type { PartitionsPlanned } from './dry-writer.ts'
+import type { SeenWriteIds } from './write-ids.ts'
 import type { FailureClass } from '../../../../subjects/migrations/model/failure-classes.ts'
 import type { ObjectKind } from '../../../../subjects/metadata/migrations.ts'
 import type { Principal } from '../../../../subjects/metadata/objects.ts'
@@ -67,6 +68,10 @@ export type Outcome = ObjectId & {
         readonly note?: Failure
         /** Why some of its partitions are not added yet. */
         readonly waiting?: string
+        readonly writeIds?: SeenWriteIds
+        readonly isOfWrites?: true
+        /** Of a transactional table: all writes up to it are as they are at the source. */
+        readonly writesUpTo?: number
         /** Where nothing was written: what would have been, and in what it differs that would be left; of one that is the same, only that. */
         readonly differences?: readonly Difference[]
         readonly planned?: PartitionsPlanned
@@ -84,7 +89,15 @@ export type Outcome = ObjectId & {
         readonly isWritten?: true
       }
     | { readonly result: 'held'; readonly failure: Failure; readonly settled?: Settled }
-    | { readonly result: 'conflict' | 'waiting'; readonly message: string }
+    | { readonly result: 'conflict'; readonly message: string }
+    | {
+        readonly result: 'waiting'
+        readonly message: string
+        /** To be set once the files of these writes have arrived. */
+        readonly writeIds?: SeenWriteIds
+        /** Whether nothing of it waits but the latest writes to it. */
+        readonly isOfWrites?: true
+      }
   )
 
 export interface Failure {

@@ -1,6 +1,6 @@
 import type { CatalogSpec } from '../../../../subjects/metadata/kinds.ts'
 import { StoreError } from '../../../drivers/contract/store-error.ts'
-import type { Catalog, CatalogChange } from '../../catalogs/contract/catalog.ts'
+import type { Catalog, CatalogChange, TableName } from '../../catalogs/contract/catalog.ts'
 import { type CatalogOpening, openCatalog } from '../../catalogs/index.ts'
 import { drop } from './drop.ts'
 import type { Gate } from './gates.ts'
@@ -9,6 +9,7 @@ import { type OnConflict, reconcileDatabase } from './reconcile.ts'
 import { reconcileFunctions } from './reconcile-functions.ts'
 import { reconcileTable, type Renamed } from './reconcile-table.ts'
 import { Sides, type SidesSpec } from './sides.ts'
+import { decidedOf, type SeenWriteIds } from './write-ids.ts'
 
 /** Work on tables goes on for so long before it tells what it has done: what is told is stored, and nothing of it is done twice. */
 const sliceMs = 5_000
@@ -32,6 +33,8 @@ export interface TableWork {
   readonly note?: Failure
   /** Why some of them are not added yet. */
   readonly waiting?: string
+  /** Write ids of a transactional table that are to be set. */
+  readonly writeIds?: SeenWriteIds
 }
 
 /** What a migration has done, and what comes of it, by the kind of the work. Plain data: it crosses to a worker thread and back. */
@@ -64,6 +67,11 @@ export interface MetadataWork {
   drop: {
     readonly asked: { readonly objects: readonly { readonly id: ObjectId; readonly known: Known }[] }
     readonly answer: { readonly outcomes: readonly Outcome[] }
+  }
+  /** Up to which write the source has decided all writes to transactional tables, in their order; undefined where it has no such. */
+  writes: {
+    readonly asked: { readonly tables: readonly TableName[] }
+    readonly answer: { readonly decided: readonly number[] | undefined }
   }
   /** Where the source's account of its changes ends; undefined where it keeps none. */
   position: { readonly asked: object; readonly answer: { readonly position: string | undefined } }
@@ -105,6 +113,10 @@ export async function work(question: MetadataQuestion, opening?: CatalogOpening)
     }
     case 'position':
       return { position: await source.catalog.feed?.position(signal) }
+    case 'writes': {
+      const told = await source.catalog.writeIds?.of(question.tables, signal)
+      return { decided: told?.map((its) => decidedOf(its).highest) }
+    }
     case 'changes':
       return await changesOf(source.catalog, question.after, signal)
     default: {

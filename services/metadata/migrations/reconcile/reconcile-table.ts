@@ -17,6 +17,7 @@ import {
   type Writing,
 } from './reconcile.ts'
 import type { Sides } from './sides.ts'
+import { carryWriteIds, type SeenWriteIds, type WriteIdsCarried, writeIdsToSet } from './write-ids.ts'
 
 /** A table that has another name at the source by now. Plain data. */
 export interface Renamed extends TableName {
@@ -44,6 +45,8 @@ export interface TableAsked {
   readonly note?: Failure | undefined
   /** Why some of them are not added yet. */
   readonly waiting?: string | undefined
+  /** Write ids of a transactional table that are to be set once the files of these writes are there. */
+  readonly writeIds?: SeenWriteIds | undefined
   readonly maxDrops: number
   readonly isOver: () => boolean
 }
@@ -76,7 +79,17 @@ export async function reconcileTable(
     const refusal = sides.writer.refuses(wanted)
     if (refusal !== undefined) throw new StoreError('unsupported', refusal)
     const closed = refusalOfGates(gates, sides.locations.pathAtSource(source.storage.location), asked.sinceMs)
-    if (closed !== undefined) return { ...id, result: 'waiting', message: closed }
+    if (closed !== undefined) {
+      const isOfWrites = writesAlone(asked.partitions)
+      const writeIds = asked.writeIds ?? (await writeIdsToSet(sides, source, signal))
+      return {
+        ...id,
+        result: 'waiting',
+        message: closed,
+        ...(writeIds && { writeIds }),
+        ...(isOfWrites && { isOfWrites }),
+      }
+    }
     renamed = await renamedAtTarget(sides, asked, wanted, writing, signal)
     const settled = await settleTable(sides, { known: renamed ?? known, onConflict, wanted, writing }, signal)
     if (settled === undefined) return { ...id, result: 'conflict', message: conflictMessage }
@@ -101,11 +114,25 @@ export async function reconcileTable(
     if (done !== undefined && done.held > 0)
       return { ...id, result: 'held', failure: tooMany(done.held, asked.maxDrops), settled: settled.settled }
     const extras = await extrasOf(() => extrasOfTable(sides, source, standingOf(sides, settled), signal))
-    const note = asked.note ?? done?.failure ?? extras.note
-    const waiting = asked.waiting ?? done?.waiting
+    const writes: WriteIdsCarried =
+      after === undefined && source.view === undefined
+        ? await carryWriteIds(
+            sides,
+            {
+              source,
+              seen: asked.writeIds,
+              gates,
+              isToBeMade: standingOf(sides, settled).isToBeMade,
+            },
+            signal,
+          )
+        : { differences: [] }
+    const note = asked.note ?? done?.failure ?? extras.note ?? writes.note
+    const waiting = asked.waiting ?? done?.waiting ?? writes.waiting
     const isWhole = asked.partitions === undefined || settled.result === 'created' || renamed !== undefined
     const isSame = settled.result === 'same'
-    const { differences, left } = extras
+    const { left } = extras
+    const differences = [...extras.differences, ...writes.differences]
     const isDifferent = sides.dry !== undefined && differences.length > 0
     const isChanged = (done?.written ?? 0) > 0 || renamed !== undefined || isDifferent
     return {
@@ -117,6 +144,9 @@ export async function reconcileTable(
       ...(done !== undefined && isWhole && { partitions: asked.counted + done.arrived }),
       ...(note !== undefined && { note }),
       ...(waiting !== undefined && { waiting }),
+      ...(writes.seen && { writeIds: writes.seen }),
+      ...(writes.upTo !== undefined && { writesUpTo: writes.upTo }),
+      ...(waiting !== undefined && waiting === writes.waiting && { isOfWrites: true }),
     }
   })
   const { renamedFrom } = asked
@@ -198,6 +228,10 @@ const extrasOfTable = (
   source.view === undefined && !standing.isToBeMade
     ? carryExtras(sides, source, standing, signal)
     : carryPrivileges(sides, { database: source.database, name: source.name }, standing, signal)
+
+/** Whether a table is looked at for new writes to it, and not for its partitions. */
+const writesAlone = (partitions: readonly string[] | undefined): true | undefined =>
+  partitions?.length === 0 ? true : undefined
 
 const tooMany = (count: number, maxDrops: number): Failure => ({
   failureClass: 'changed',

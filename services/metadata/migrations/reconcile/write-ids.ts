@@ -1,0 +1,139 @@
+import type { Table } from '../../../../subjects/metadata/objects.ts'
+import { StoreError } from '../../../drivers/contract/store-error.ts'
+import type { WriteIds } from '../../catalogs/contract/catalog.ts'
+import { isTransactional } from '../../catalogs/transactional.ts'
+import type { Difference } from './differences.ts'
+import { type Gate, refusalOfGates } from './gates.ts'
+import { type Failure, failureOf } from './objects.ts'
+import type { Sides } from './sides.ts'
+
+/** What of the writes to a table the source had decided, and when. It is stored before it is set at the target. Plain data. */
+export interface SeenWriteIds extends Pick<WriteIds, 'highest' | 'aborted'> {
+  /** The files of all these writes were at the source by then, in milliseconds since 1970. */
+  readonly sinceMs: number
+}
+
+/** What became of the write ids of a table. */
+export interface WriteIdsCarried {
+  /** Those that are to be set next. */
+  readonly seen?: SeenWriteIds
+  /** Why they are not set, or not all of them. */
+  readonly waiting?: string
+  /** All writes up to it are at the target as they are at the source. */
+  readonly upTo?: number
+  readonly note?: Failure
+  /** Where nothing is written. */
+  readonly differences: readonly Difference[]
+}
+
+export interface WriteIdsAsked {
+  /** As it is at the source. */
+  readonly source: Table
+  readonly seen: SeenWriteIds | undefined
+  readonly gates: readonly Gate[]
+  /** Whether the table is not at the target yet, as nothing is written. */
+  readonly isToBeMade: boolean
+}
+
+/** Stored with a table: a major compaction at the source makes an end of them. */
+export const maxAborted = 10_000
+
+const nothing: WriteIdsCarried = { differences: [] }
+
+/**
+ * Sets the write ids of a transactional table at the target to those of the source, once the files of these writes have
+ * arrived: without them Hive takes the files for those of writes that are yet to come. Throws what concerns the whole catalog.
+ */
+export async function carryWriteIds(
+  sides: Sides,
+  asked: WriteIdsAsked,
+  signal: AbortSignal,
+): Promise<WriteIdsCarried> {
+  if (!isTransactional(asked.source)) return nothing
+  try {
+    return await carried(sides, asked, signal)
+  } catch (error) {
+    return { ...(asked.seen && { seen: asked.seen }), note: failureOf(error), differences: [] }
+  }
+}
+
+async function carried(
+  sides: Sides,
+  { source, seen, gates, isToBeMade }: WriteIdsAsked,
+  signal: AbortSignal,
+): Promise<WriteIdsCarried> {
+  const table = { database: source.database, name: source.name }
+  const { writeIds: writer } = sides.writer
+  if (writer === undefined || sides.target.writeIds === undefined) {
+    const its = await decidedAtSource(sides, source, signal)
+    if (its === undefined || its.highest === 0) return nothing
+    throw new StoreError(
+      'unsupported',
+      'the target does not keep write ids of transactional tables; the table itself was migrated',
+    )
+  }
+  if (seen === undefined || sides.dry !== undefined) {
+    const its = await decidedAtSource(sides, source, signal)
+    if (its === undefined)
+      throw new StoreError(
+        'unsupported',
+        'the source does not tell the write ids of transactional tables, without which the table looks empty at the target: migrate a copy that is not transactional',
+      )
+    const there = isToBeMade ? undefined : (await sides.target.writeIds.of([table], signal))?.[0]
+    if (there?.highest === its.highest && there.open.length === 0)
+      return { upTo: its.highest, differences: [] }
+    if (sides.dry !== undefined)
+      return isToBeMade
+        ? nothing
+        : { differences: [{ field: 'writeIds', wanted: `${its.highest}`, found: `${there?.highest ?? 0}` }] }
+    return toBeSet(its)
+  }
+  const path = sides.locations.pathAtSource(source.storage.location)
+  const closed = refusalOfGates(gates, path, seen.sinceMs)
+  if (closed !== undefined) return { seen, waiting: waitingText(seen, closed), differences: [] }
+  await writer.put(table, seen, signal)
+  return { upTo: seen.highest, differences: [] }
+}
+
+/** What is to be set next; undefined of a table that is not transactional, and where the source does not say. */
+export async function writeIdsToSet(
+  sides: Sides,
+  source: Table,
+  signal: AbortSignal,
+): Promise<SeenWriteIds | undefined> {
+  if (!isTransactional(source) || sides.writer.writeIds === undefined || sides.dry !== undefined)
+    return undefined
+  return decidedAtSource(sides, source, signal)
+}
+
+/** All up to the first write that is still open. Throws `too-large` where too many were aborted. */
+async function decidedAtSource(
+  { source: catalog }: Sides,
+  { database, name }: Table,
+  signal: AbortSignal,
+): Promise<SeenWriteIds | undefined> {
+  const [told] = (await catalog.writeIds?.of([{ database, name }], signal)) ?? []
+  if (told === undefined) return undefined
+  const { highest, aborted } = decidedOf(told)
+  if (aborted.length > maxAborted)
+    throw new StoreError(
+      'too-large',
+      `${aborted.length} writes to it were aborted at the source, and at most ${maxAborted} can be migrated: run a major compaction of the table there`,
+    )
+  return { highest, aborted, sinceMs: Date.now() }
+}
+
+/** Those before the first write that is still open. */
+export function decidedOf({ highest, open, aborted }: WriteIds): Pick<WriteIds, 'highest' | 'aborted'> {
+  const decided = open.reduce((least, id) => Math.min(least, id - 1), highest)
+  return { highest: decided, aborted: aborted.filter((id) => id <= decided) }
+}
+
+const toBeSet = (seen: SeenWriteIds): WriteIdsCarried => ({
+  seen,
+  waiting: waitingText(seen, 'they are set next'),
+  differences: [],
+})
+
+const waitingText = ({ highest }: SeenWriteIds, why: string): string =>
+  `its writes up to ${highest} are not visible at the target yet: ${why}`
