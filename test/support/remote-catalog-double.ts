@@ -6,6 +6,7 @@ export const littleDescription = JSON.stringify({
     constraints: false,
     statistics: false,
     statisticsOfPartitions: false,
+    writeIds: false,
     indexes: false,
     feed: false,
     privileges: false,

@@ -9,9 +9,9 @@ import {
   type Known,
   type ObjectId,
   type Outcome,
+  type SeenWriteIds,
   type Settled,
 } from './reconcile/objects.ts'
-import type { SeenWriteIds } from './reconcile/write-ids.ts'
 import type { TableName } from '../catalogs/contract/catalog.ts'
 import { type Figures, noFigures, objectKey, type ObjectRecord } from './record.ts'
 

@@ -1,4 +1,5 @@
 import { mkdirSync } from 'node:fs'
+import { isDeepStrictEqual } from 'node:util'
 import { afterAll, beforeAll, expect } from 'vitest'
 import { partitionsAtOnce } from '../../../services/metadata/catalogs/contract/catalog.ts'
 import { metadataComparisons } from '../../../subjects/metadata/comparisons.ts'
@@ -303,16 +304,18 @@ metastoreTest(
     await writer.createTable(table(name.database, name.name, { type: 'MANAGED_TABLE', parameters }), signal)
     for (const end of ['commit', 'abort', 'commit'] as const) await writes.write(name, end)
     await make('acid', {})
-    await until('the first writes', async () => (await writeIds())?.highest === 3)
-    expect(await writeIds()).toEqual({ highest: 3, open: [], aborted: [2] })
+    await until('the first writes', async () =>
+      isDeepStrictEqual(await writeIds(), { highest: 3, open: [], aborted: [2] }),
+    )
     await reaches('acid', ({ waiting, tables }) => waiting === 0 && tables === 1)
 
     const open = await writes.openWrite(name)
     await writes.write(name, 'commit')
     expect(await writeIds()).toMatchObject({ highest: 3 })
     await writes.endTransaction(open, 'abort')
-    await until('the later writes', async () => (await writeIds())?.highest === 5)
-    expect(await writeIds()).toEqual({ highest: 5, open: [], aborted: [2, 4] })
+    await until('the later writes', async () =>
+      isDeepStrictEqual(await writeIds(), { highest: 5, open: [], aborted: [2, 4] }),
+    )
     await reaches('acid', ({ waiting, failed }) => waiting === 0 && failed === 0)
     await both.platform.call(metadataMigrations.delete, { migrationName: 'acid', forceStop: true })
   },

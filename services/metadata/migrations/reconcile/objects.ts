@@ -1,9 +1,8 @@
 import { createHash } from 'node:crypto'
 import { storeError } from '../../../drivers/contract/store-error.ts'
-import { isOfAll, type TableName } from '../../catalogs/contract/catalog.ts'
+import { isOfAll, type TableName, type WriteIds } from '../../catalogs/contract/catalog.ts'
 import type { Difference } from './differences.ts'
 import type { PartitionsPlanned } from './dry-writer.ts'
-import type { SeenWriteIds } from './write-ids.ts'
 import type { FailureClass } from '../../../../subjects/migrations/model/failure-classes.ts'
 import type { ObjectKind } from '../../../../subjects/metadata/migrations.ts'
 import type { Principal } from '../../../../subjects/metadata/objects.ts'
@@ -55,6 +54,12 @@ export interface Known extends Partial<Settled> {
 /** Whether a migration made an object, as far as it is known before it is looked at. */
 export const isOwn = ({ is, isTheirs, inHand }: Known): boolean =>
   isTheirs !== true && (is !== undefined || inHand === true)
+
+/** What of the writes to a table the source had decided, and when. It is stored before it is set at the target. Plain data. */
+export interface SeenWriteIds extends Pick<WriteIds, 'highest' | 'aborted'> {
+  /** The files of all these writes were at the source by then, in milliseconds since 1970. */
+  readonly sinceMs: number
+}
 
 /** What became of an object. Plain data. */
 export type Outcome = ObjectId & {

@@ -4,12 +4,12 @@ import type { Catalog, CatalogChange, TableName } from '../../catalogs/contract/
 import { type CatalogOpening, openCatalog } from '../../catalogs/index.ts'
 import { drop } from './drop.ts'
 import type { Gate } from './gates.ts'
-import type { Failure, Known, ObjectId, Outcome } from './objects.ts'
+import type { Failure, Known, ObjectId, Outcome, SeenWriteIds } from './objects.ts'
 import { type OnConflict, reconcileDatabase } from './reconcile.ts'
 import { reconcileFunctions } from './reconcile-functions.ts'
 import { reconcileTable, type Renamed } from './reconcile-table.ts'
 import { Sides, type SidesSpec } from './sides.ts'
-import { decidedOf, type SeenWriteIds } from './write-ids.ts'
+import { decidedOf } from './write-ids.ts'
 
 /** Work on tables goes on for so long before it tells what it has done: what is told is stored, and nothing of it is done twice. */
 const sliceMs = 5_000

@@ -3,7 +3,14 @@ import { StoreError } from '../../../drivers/contract/store-error.ts'
 import type { TableName } from '../../catalogs/contract/catalog.ts'
 import { carryExtras, extrasOf } from './extras.ts'
 import { type Gate, refusalOfGates } from './gates.ts'
-import { type Extras, type Failure, failureOf, type Known, type Outcome } from './objects.ts'
+import {
+  type Extras,
+  type Failure,
+  failureOf,
+  type Known,
+  type Outcome,
+  type SeenWriteIds,
+} from './objects.ts'
 import { reconcilePartitions } from './partitions.ts'
 import { carryPrivileges, type Standing } from './privileges.ts'
 import {
@@ -17,7 +24,7 @@ import {
   type Writing,
 } from './reconcile.ts'
 import type { Sides } from './sides.ts'
-import { carryWriteIds, type SeenWriteIds, type WriteIdsCarried, writeIdsToSet } from './write-ids.ts'
+import { carryWriteIds, type WriteIdsCarried, writeIdsToSet } from './write-ids.ts'
 
 /** A table that has another name at the source by now. Plain data. */
 export interface Renamed extends TableName {

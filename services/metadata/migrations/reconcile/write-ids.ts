@@ -4,14 +4,8 @@ import type { WriteIds } from '../../catalogs/contract/catalog.ts'
 import { isTransactional } from '../../catalogs/transactional.ts'
 import type { Difference } from './differences.ts'
 import { type Gate, refusalOfGates } from './gates.ts'
-import { type Failure, failureOf } from './objects.ts'
+import { type Failure, failureOf, type SeenWriteIds } from './objects.ts'
 import type { Sides } from './sides.ts'
-
-/** What of the writes to a table the source had decided, and when. It is stored before it is set at the target. Plain data. */
-export interface SeenWriteIds extends Pick<WriteIds, 'highest' | 'aborted'> {
-  /** The files of all these writes were at the source by then, in milliseconds since 1970. */
-  readonly sinceMs: number
-}
 
 /** What became of the write ids of a table. */
 export interface WriteIdsCarried {
