@@ -132,6 +132,7 @@ export const catalogOperations = {
       writer: Type.Optional(
         strict({
           renameTable: Has,
+          revealTable: Has,
           functions: Has,
           constraints: Has,
           statistics: Has,
@@ -180,6 +181,7 @@ export const catalogOperations = {
   createTable: Nothing,
   alterTable: Nothing,
   renameTable: Nothing,
+  revealTable: Nothing,
   dropTable: Nothing,
   addPartitions: Nothing,
   alterPartitions: Nothing,

@@ -222,6 +222,7 @@ function recordOf(
         ...common,
         ...kept,
         ...(before?.writeIds && { writeIds: before.writeIds }),
+        ...(before?.isHidden && { isHidden: true }),
         state: 'failed',
         ...fitting(outcome.failure),
       }
@@ -235,6 +236,7 @@ function recordOf(
         ...kept,
         ...(outcome.writeIds && { writeIds: stored(outcome.writeIds) }),
         ...(outcome.isOfWrites && { isOfWrites: true }),
+        ...((outcome.isHidden ?? before?.isHidden) && { isHidden: true }),
         state: 'waiting',
         message: outcome.message,
         sinceMs,

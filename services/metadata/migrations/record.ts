@@ -156,6 +156,8 @@ export const ObjectRecord = strict({
       sinceMs: EpochMillis('When they were read'),
     }),
   ),
+  /** Whether it is at the target by a hidden name, while its partitions are added. */
+  isHidden: Type.Optional(Type.Literal(true)),
   /** Whether nothing of it waits but the latest writes to it. */
   isOfWrites: Type.Optional(Type.Literal(true)),
   /** Of a transactional table: all writes up to it are at the target as they are at the source. */

@@ -342,6 +342,7 @@ export class Run {
     return {
       ...this.#book.knownOf(id),
       ...(this.#isInHand(id) && { inHand: true }),
+      ...(this.#book.get(id)?.isHidden && { isHidden: true }),
       ...(this.#handed.has(keyOf(id)) && { isNoted: true }),
     }
   }
@@ -407,7 +408,8 @@ export class Run {
       (one) => this.#book.get(one) !== undefined && !toBeRenamed.has(keyOf(one)),
     )
     // What never arrived is only forgotten.
-    const isThere = (one: ObjectRecord) => one.is !== undefined || this.#isInHand(one)
+    const isThere = (one: ObjectRecord) =>
+      one.is !== undefined || one.isHidden === true || this.#isInHand(one)
     const [there, never] = [gone.filter(isThere), gone.filter((one) => !isThere(one))]
     for (const one of never) {
       await this.#book.forget(one)

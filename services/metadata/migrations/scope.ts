@@ -1,4 +1,5 @@
 import type { Collection } from '../../../broker/state/collection.ts'
+import { isHiddenName } from '../catalogs/hidden-tables.ts'
 import { matching } from '../catalogs/name-pattern.ts'
 import type { MetadataRule } from '../../../subjects/metadata/rules.ts'
 import type { MetadataMigrationRecord, RuleRecord } from './record.ts'
@@ -22,7 +23,7 @@ export class Scope {
   }
 
   hasTable(database: string, name: string): boolean {
-    return this.#rules.some((rule) => rule.database(database) && rule.table(name))
+    return !isHiddenName(name) && this.#rules.some((rule) => rule.database(database) && rule.table(name))
   }
 
   /** Functions belong to their database as a whole. */

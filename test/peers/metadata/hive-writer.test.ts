@@ -4,6 +4,7 @@ import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, expect } from 'vitest'
 import { type Catalog, partitionsAtOnce } from '../../../services/metadata/catalogs/contract/catalog.ts'
 import { openCatalog } from '../../../services/metadata/catalogs/index.ts'
+import { hiddenNameOf } from '../../../services/metadata/catalogs/hidden-tables.ts'
 import { unnamed } from '../../../services/metadata/thrift/types.ts'
 import type { Table } from '../../../subjects/metadata/objects.ts'
 import { plainStorage, testCatalog } from '../../support/catalog-conformance.ts'
@@ -96,6 +97,37 @@ for (const release of Object.keys(metastoreReleases) as MetastoreRelease[]) {
     expect(await privileges.of({ database: 'default', name: 'read' }, never)).toEqual([told])
     catalog.close()
   })
+
+  metastoreTest(
+    release,
+    `Hive ${release}: a hidden table gets its name with its partitions and files`,
+    async () => {
+      const catalog = await openOf(metastore)
+      const { writer } = catalog
+      for (const type of ['EXTERNAL_TABLE', 'MANAGED_TABLE'] as const) {
+        const name = `seen_${type.toLowerCase()}`
+        const location = await locationOf(catalog, name)
+        const partitionKeys = [{ name: 'day', type: 'string' }]
+        const seen = tableAt(name, location, { type, partitionKeys })
+        const hidden = { ...seen, ...hiddenNameOf(seen) }
+        const file = join(fileURLToPath(location), 'day=1', 'rows')
+        mkdirSync(join(file, '..'), { recursive: true })
+        writeFileSync(file, 'rows')
+        await writer!.createTable(hidden, never)
+        const day = { values: ['1'], columns: seen.columns, parameters: {} }
+        const storage = plainStorage(`${location}/day=1`)
+        await writer!.addPartitions(hidden, [{ ...day, storage }], never)
+        await writer!.revealTable!(seen, never)
+        expect(await catalog.table('default', name, never)).toMatchObject({ name, storage: { location } })
+        expect(await catalog.table('default', hidden.name, never)).toBeUndefined()
+        expect(await catalog.partitions(seen, ['day=1'], never)).toMatchObject([
+          { values: ['1'], storage: { location: storage.location } },
+        ])
+        expect(existsSync(file)).toBe(true)
+      }
+      catalog.close()
+    },
+  )
 
   metastoreTest(release, `Hive ${release}: what the model has no word for stays as it is`, async () => {
     using writer = await MetastoreWriter.open(metastore.address)

@@ -168,15 +168,24 @@ metastoreTest(
     for (const value of days) mkdirSync(folderOf(value).slice('file:'.length), { recursive: true })
     const made = performance.now()
     await make('large', { once: true })
+    /** Of the table as it was seen by its name before the end. */
+    const seen = new Set<number>()
     await until(
       'its end',
-      async () => (await get('large')).state === 'COMPLETED',
+      async () => {
+        if ((await target.table(name.database, name.name, signal)) !== undefined)
+          seen.add((await target.partitionNames(name, signal)).length)
+        return (await get('large')).state === 'COMPLETED'
+      },
       partitionsOfLarge * patienceOfPartitionMs,
     ).catch(async (cause: unknown) => {
       const objects = await platform.call(metadataMigrations.objects, { migrationName: 'large' })
       throw new Error(JSON.stringify([await get('large'), objects]), { cause })
     })
     const arrived = performance.now()
+    // It is never there without all of them.
+    expect([...seen]).toEqual([partitionsOfLarge])
+    expect((await target.tables(name.database, signal)).map((one) => one.name)).toEqual([name.name])
     expect(await get('large')).toMatchObject({ tables: 1, partitions: partitionsOfLarge, failed: 0 })
     expect(await target.partitionNames(name, signal)).toEqual(names)
     const { id: comparisonId } = await platform.call(metadataComparisons.create, { migrationName: 'large' })

@@ -218,6 +218,11 @@ export interface CatalogWriter {
    * whose files would be moved.
    */
   renameTable?(before: TableName, table: Table, signal: AbortSignal): Promise<void>
+  /**
+   * Gives a table that was made by a hidden name (`hiddenNameOf`) its own, with all else as it is. Absent where a table can have no
+   * other name. Where there is one of that name already it throws `changed`.
+   */
+  revealTable?(table: Table, signal: AbortSignal): Promise<void>
   /** With its partitions. */
   dropTable(table: TableName, signal: AbortSignal): Promise<void>
 

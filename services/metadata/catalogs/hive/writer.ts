@@ -2,11 +2,12 @@ import type { CatalogRules } from '../contract/kind.ts'
 import type { Database, Partition, Table } from '../../../../subjects/metadata/objects.ts'
 import { type FailureClass, StoreError } from '../../../drivers/contract/store-error.ts'
 import { type CatalogWriter, partitionsAtOnce, type TableName } from '../contract/catalog.ts'
+import { hiddenNameOf } from '../hidden-tables.ts'
 import { partitionName } from '../partition-names.ts'
 import type { HiveConstraints } from './constraints.ts'
 import type { HiveFunctions } from './functions.ts'
 import { methods, type Table as HiveTableType } from './idl.ts'
-import { changing, type Metastore } from './metastore.ts'
+import { changing, type Metastore, type What } from './metastore.ts'
 import {
   creationOf,
   hiveDatabaseOf,
@@ -146,12 +147,29 @@ export class HiveWriter implements CatalogWriter {
     return changing(this.#alter(table, (was) => hiveTableOf(table, was), signal))
   }
 
-  async renameTable(before: TableName, table: Table, signal: AbortSignal): Promise<void> {
+  renameTable(before: TableName, table: Table, signal: AbortSignal): Promise<void> {
     const what = this.#metastore.what(`renaming table ${before.database}.${before.name}`)
-    const renamed = (was: HiveTable): HiveTable => {
-      const { tableType, sd } = was
+    return this.#rename(before, table, what, signal, ({ tableType, sd }) => {
       if (tableType === 'MANAGED_TABLE' && sd?.location === table.storage.location)
         throw new StoreError('unsupported', `${what()}: a metastore would move its files`)
+    })
+  }
+
+  /** A metastore moves the files of a table only from the folder that has the table's name, which is another one here. */
+  revealTable(table: Table, signal: AbortSignal): Promise<void> {
+    const what = this.#metastore.what(`naming table ${table.database}.${table.name}`)
+    return this.#rename(hiddenNameOf(table), table, what, signal)
+  }
+
+  async #rename(
+    before: TableName,
+    table: Table,
+    what: What,
+    signal: AbortSignal,
+    require: (was: HiveTable) => void = () => undefined,
+  ): Promise<void> {
+    const renamed = (was: HiveTable): HiveTable => {
+      require(was)
       return { ...hiveTableOf(table, was), dbName: table.database, tableName: table.name }
     }
     const rename = async () => {

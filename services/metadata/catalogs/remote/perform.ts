@@ -52,6 +52,7 @@ const performers: Performers = {
     ...(writer && {
       writer: {
         renameTable: writer.renameTable !== undefined,
+        revealTable: writer.revealTable !== undefined,
         functions: writer.functions !== undefined,
         constraints: writer.constraints !== undefined,
         statistics: writer.statistics !== undefined,
@@ -118,6 +119,11 @@ const performers: Performers = {
   dropDatabase: (catalog, [name], signal) => writerOf(catalog).dropDatabase(name, signal),
   createTable: (catalog, [table], signal) => writerOf(catalog).createTable(table, signal),
   alterTable: (catalog, [table], signal) => writerOf(catalog).alterTable(table, signal),
+  revealTable: async (catalog, [table], signal) => {
+    const writer = writerOf(catalog)
+    if (writer.revealTable === undefined) throw unsupported(catalog)
+    await writer.revealTable(table, signal)
+  },
   renameTable: async (catalog, [before, table], signal) => {
     const writer = writerOf(catalog)
     if (writer.renameTable === undefined) throw unsupported(catalog)

@@ -129,6 +129,9 @@ function writerOf(ask: Ask, has: NonNullable<Description['writer']>, rules: Cata
     ...(has.renameTable && {
       renameTable: (before, table, signal) => change('renameTable', [before, table], signal),
     }),
+    ...(has.revealTable && {
+      revealTable: (table, signal) => change('revealTable', [table], signal),
+    }),
     dropTable: (table, signal) => change('dropTable', [table], signal),
     addPartitions: (table, partitions, signal) => change('addPartitions', [table, partitions], signal),
     alterPartitions: (table, partitions, signal) => change('alterPartitions', [table, partitions], signal),

@@ -1,6 +1,7 @@
 import type { Known, ObjectId, Outcome } from './objects.ts'
 import { conflictMessage, type OnConflict, outcomeOf } from './reconcile.ts'
 import { functionsByName, readable } from './reconcile-functions.ts'
+import { dropHidden } from './hidden.ts'
 import type { Sides } from './sides.ts'
 
 /**
@@ -10,7 +11,7 @@ import type { Sides } from './sides.ts'
 export function drop(
   sides: Sides,
   id: ObjectId,
-  known: Known,
+  { isHidden = false, ...known }: Known,
   onConflict: OnConflict,
   signal: AbortSignal,
 ): Promise<Outcome> {
@@ -32,6 +33,7 @@ export function drop(
       case 'table':
       case 'view': {
         if ((await source.table(database, name, signal)) !== undefined) return { ...id, result: 'kept' }
+        if (isHidden || known.inHand === true) await dropHidden(sides, { database, name }, signal)
         const is = await target.table(database, name, signal)
         if (is !== undefined && !isOurs(sides.digest(is))) return conflict
         if (is === undefined) break

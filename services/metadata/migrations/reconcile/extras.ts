@@ -1,5 +1,5 @@
 import type { Constraints, Table, TableStatistics } from '../../../../subjects/metadata/objects.ts'
-import type { CatalogWriter, TableName } from '../../catalogs/contract/catalog.ts'
+import { type CatalogWriter, partitionsAtOnce, type TableName } from '../../catalogs/contract/catalog.ts'
 import { StoreError } from '../../../drivers/contract/store-error.ts'
 import { byCodePoints } from '../../catalogs/order.ts'
 import { type Difference, differencesIn } from './differences.ts'
@@ -76,6 +76,23 @@ export async function carryPartitionStatistics(
   const missing = [...wanted].filter(([name, its]) => isToBePut(its, there?.get(name), writer))
   if (missing.length > 0) await writer.putPartitions(table, new Map(missing), signal)
 }
+
+/** The same for all partitions of a table that has just been made with them. Throws StoreError. */
+export async function carryAllPartitionStatistics(
+  sides: Sides,
+  table: TableName,
+  signal: AbortSignal,
+): Promise<void> {
+  if (!bringsOfPartitions(sides)) return
+  const names = await sides.target.partitionNames(table, signal)
+  for (let at = 0; at < names.length; at += partitionsAtOnce)
+    await carryPartitionStatistics(sides, table, names.slice(at, at + partitionsAtOnce), signal)
+}
+
+const bringsOfPartitions = ({ statistics, source, writer }: Sides): boolean =>
+  statistics === 'all' &&
+  source.statistics?.ofPartitions !== undefined &&
+  writer.statistics?.putPartitions !== undefined
 
 /** Whether a target does not have statistics, as far as it can hold them. */
 function isToBePut(

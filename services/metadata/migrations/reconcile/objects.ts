@@ -49,6 +49,8 @@ export interface Known extends Partial<Settled> {
   readonly inHand?: boolean
   /** Whether it is stored that the object is being written: without that, nothing of it is. */
   readonly isNoted?: boolean
+  /** Whether it is at the target by a hidden name. */
+  readonly isHidden?: boolean
 }
 
 /** Whether a migration made an object, as far as it is known before it is looked at. */
@@ -102,6 +104,8 @@ export type Outcome = ObjectId & {
         readonly writeIds?: SeenWriteIds
         /** Whether nothing of it waits but the latest writes to it. */
         readonly isOfWrites?: true
+        /** Whether it is at the target by a hidden name. */
+        readonly isHidden?: true
       }
   )
 

@@ -25,6 +25,8 @@ export interface PartitionsDone {
 
 export interface PartitionsAsked {
   readonly table: TableName
+  /** What it is called at the target until all of them are there; absent for the same. Its statistics come after that. */
+  readonly hidden?: TableName | undefined
   /** As it is at the source. */
   readonly source: Table
   /** Only these; without them all. */
@@ -59,15 +61,16 @@ const guardedShare = 0.5
  */
 export async function reconcilePartitions(
   sides: Sides,
-  { table, source, names, isNew, after, maxDrops, gates, isOver }: PartitionsAsked,
+  { table, hidden, source, names, isNew, after, maxDrops, gates, isOver }: PartitionsAsked,
   signal: AbortSignal,
 ): Promise<PartitionsDone> {
   const beganMs = performance.now()
+  const there = hidden ?? table
   const [atSource, atTarget] =
     names === undefined
       ? await Promise.all([
           sides.source.partitionNames(table, signal),
-          isNew ? [] : sides.target.partitionNames(table, signal),
+          isNew ? [] : sides.target.partitionNames(there, signal),
         ])
       : [names, names]
   const union = sortedUnion(atSource, atTarget).filter((name) => after === undefined || isAfter(name, after))
@@ -105,7 +108,7 @@ export async function reconcilePartitions(
         // Of a table with many partitions a metastore takes long to say that it has none of these.
         partitionsOf(
           batch.filter((name) => inTarget.has(name)),
-          (some) => sides.target.partitions(table, some, signal),
+          (some) => sides.target.partitions(there, some, signal),
         ),
       ),
     ])
@@ -130,18 +133,19 @@ export async function reconcilePartitions(
     }
     let missing = 0
     try {
-      if (added.length > 0) await sides.writer.addPartitions(table, added, signal)
+      if (added.length > 0) await sides.writer.addPartitions(there, added, signal)
     } catch (error) {
       // The other partitions of the table arrive all the same.
       const names = batch.filter((name) => theirs.has(valuesKey(valuesIn(name))))
       failure ??= failureOf(error)
-      missing = names.length - (await sides.target.partitions(table, names, signal)).length
+      missing = names.length - (await sides.target.partitions(there, names, signal)).length
       arrived -= missing
     }
-    if (altered.length > 0) await sides.writer.alterPartitions(table, altered, signal)
-    if (dropped.length > 0 && mayDrop) await sides.writer.dropPartitions(table, dropped, signal)
+    if (altered.length > 0) await sides.writer.alterPartitions(there, altered, signal)
+    if (dropped.length > 0 && mayDrop) await sides.writer.dropPartitions(there, dropped, signal)
     const left = batch.filter((name) => theirs.has(valuesKey(valuesIn(name))))
-    if (sides.dry === undefined) await carryPartitionStatistics(sides, table, left, signal)
+    if (sides.dry === undefined && hidden === undefined)
+      await carryPartitionStatistics(sides, table, left, signal)
     written += added.length - missing + altered.length + (mayDrop ? dropped.length : 0)
     const isLast = at + partitionsAtOnce >= union.length
     if (!isLast && isOver() && performance.now() - listedMs > leastMs)

@@ -165,12 +165,11 @@ async function bringTables(
   for (const [index, table] of tables.entries()) {
     const { counted = 0 } = table
     const asked = { ...table, database, onConflict, gates, maxDrops, counted, isOver }
-    const { outcome, after } = await reconcileTable(sides, asked, signal)
+    const { outcome, after, note, waiting } = await reconcileTable(sides, asked, signal)
     outcomes.push(outcome)
     // Where nothing is written, it is as it was.
     const known = sides.dry === undefined && 'settled' in outcome ? outcome.settled : table.known
     if (after !== undefined) {
-      const { note, waiting } = 'settled' in outcome && 'note' in outcome ? outcome : {}
       const left = { ...(note && { note }), ...(waiting !== undefined && { waiting }) }
       const rest = { ...table, known, after, counted: outcome.partitions ?? counted, ...left }
       return { outcomes, left: [rest, ...tables.slice(index + 1)] }

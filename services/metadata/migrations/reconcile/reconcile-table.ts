@@ -1,7 +1,8 @@
 import type { Table } from '../../../../subjects/metadata/objects.ts'
 import { StoreError } from '../../../drivers/contract/store-error.ts'
 import type { TableName } from '../../catalogs/contract/catalog.ts'
-import { carryExtras, extrasOf } from './extras.ts'
+import { hiddenNameOf } from '../../catalogs/hidden-tables.ts'
+import { carryAllPartitionStatistics, carryExtras, extrasOf } from './extras.ts'
 import { type Gate, refusalOfGates } from './gates.ts'
 import {
   type Extras,
@@ -11,12 +12,14 @@ import {
   type Outcome,
   type SeenWriteIds,
 } from './objects.ts'
-import { reconcilePartitions } from './partitions.ts'
+import { dropHidden, makeHidden } from './hidden.ts'
+import { type PartitionsDone, reconcilePartitions } from './partitions.ts'
 import { carryPrivileges, type Standing } from './privileges.ts'
 import {
   canBecome,
   conflictMessage,
   type Done,
+  droppedMeanwhile,
   type OnConflict,
   outcomeOf,
   settle,
@@ -58,10 +61,13 @@ export interface TableAsked {
   readonly isOver: () => boolean
 }
 
-/** What became of a table; `after` where its partitions are not all looked at. */
+/** What became of a table. */
 export interface TableDone {
   readonly outcome: Outcome
+  /** Where its partitions are not all looked at, how far they are, and what did not arrive of those that are. */
   readonly after?: string
+  readonly note?: Failure | undefined
+  readonly waiting?: string | undefined
 }
 
 /** Brings a table or view with all that belongs to it. Throws StoreError for what concerns the whole catalog. */
@@ -71,6 +77,7 @@ export async function reconcileTable(
   signal: AbortSignal,
 ): Promise<TableDone> {
   let after: string | undefined
+  let [note, waiting] = [asked.note, asked.waiting]
   let renamed: Known | undefined
   const { database, name, known, onConflict, gates } = asked
   let source: Table | undefined
@@ -98,25 +105,50 @@ export async function reconcileTable(
       }
     }
     renamed = await renamedAtTarget(sides, asked, wanted, writing, signal)
-    const settled = await settleTable(sides, { known: renamed ?? known, onConflict, wanted, writing }, signal)
-    if (settled === undefined) return { ...id, result: 'conflict', message: conflictMessage }
     const isPartitioned = source.partitionKeys.length > 0 && source.view === undefined
-    const done = isPartitioned
-      ? await reconcilePartitions(
-          sides,
-          {
-            table: { database, name },
-            source,
-            names: settled.result === 'created' || renamed !== undefined ? undefined : asked.partitions,
-            isNew: settled.result === 'created',
-            after: asked.after,
-            maxDrops: asked.maxDrops,
-            gates: sides.dry === undefined ? gates : [],
-            isOver: asked.isOver,
-          },
-          signal,
-        )
-      : undefined
+    const partitions = {
+      table: { database, name },
+      source,
+      after: asked.after,
+      gates: sides.dry === undefined ? gates : [],
+      isOver: asked.isOver,
+    }
+    let made: Done | undefined
+    let done: PartitionsDone | undefined
+    if (isPartitioned && renamed === undefined && (await isToBeHidden(sides, asked, signal))) {
+      writing()
+      const isNew = await makeHidden(sides, wanted, signal)
+      const hidden = hiddenNameOf(wanted)
+      done = await reconcilePartitions(sides, { ...partitions, hidden, isNew, maxDrops: Infinity }, signal)
+      note ??= done.failure
+      waiting ??= done.waiting
+      if (done.after !== undefined) {
+        after = done.after
+        const partitionsSoFar = asked.counted + done.arrived
+        const message = `${partitionsSoFar} of its partitions are added; it gets its name when all of them are`
+        return { ...id, result: 'waiting', message, isHidden: true, partitions: partitionsSoFar }
+      }
+      await sides.writer.revealTable!(wanted, signal)
+      await carryAllPartitionStatistics(sides, wanted, signal)
+      made = await madeOf(sides, wanted, signal)
+    }
+    const settled =
+      made ?? (await settleTable(sides, { known: renamed ?? known, onConflict, wanted, writing }, signal))
+    if (settled === undefined) {
+      if (known.isHidden === true) await dropHidden(sides, wanted, signal)
+      return { ...id, result: 'conflict', message: conflictMessage }
+    }
+    if (isPartitioned && done === undefined)
+      done = await reconcilePartitions(
+        sides,
+        {
+          ...partitions,
+          names: settled.result === 'created' || renamed !== undefined ? undefined : asked.partitions,
+          isNew: settled.result === 'created',
+          maxDrops: asked.maxDrops,
+        },
+        signal,
+      )
     after = done?.after
     if (done !== undefined && done.held > 0)
       return { ...id, result: 'held', failure: tooMany(done.held, asked.maxDrops), settled: settled.settled }
@@ -134,8 +166,8 @@ export async function reconcileTable(
             signal,
           )
         : { differences: [] }
-    const note = asked.note ?? done?.failure ?? extras.note ?? writes.note
-    const waiting = asked.waiting ?? done?.waiting ?? writes.waiting
+    note ??= done?.failure ?? extras.note ?? writes.note
+    waiting ??= done?.waiting ?? writes.waiting
     const isWhole = asked.partitions === undefined || settled.result === 'created' || renamed !== undefined
     const isSame = settled.result === 'same'
     const { left } = extras
@@ -161,7 +193,32 @@ export async function reconcileTable(
   const before = isRenamed && { database: renamedFrom.database, name: renamedFrom.name }
   return {
     outcome: { ...outcome, ...(before && { renamedFrom: before }) },
-    ...(after !== undefined && { after }),
+    ...(after !== undefined && { after, note, waiting }),
+  }
+}
+
+/**
+ * Whether a table is not at the target, and may be made there by a hidden name: who reads it by its own name finds all of its
+ * partitions, or no table.
+ */
+async function isToBeHidden(
+  { writer, target, dry }: Sides,
+  { database, name, known, onConflict }: TableAsked,
+  signal: AbortSignal,
+): Promise<boolean> {
+  if (writer.revealTable === undefined || dry !== undefined) return false
+  if (known.is !== undefined && known.inHand !== true && onConflict !== 'overwrite') return false
+  return (await target.table(database, name, signal)) === undefined
+}
+
+/** What a table has become that has just got its name. */
+async function madeOf(sides: Sides, wanted: Table, signal: AbortSignal): Promise<Done> {
+  const now = await sides.target.table(wanted.database, wanted.name, signal)
+  if (now === undefined) throw new StoreError('changed', droppedMeanwhile)
+  return {
+    result: 'created',
+    settled: { wanted: sides.digest(wanted), is: sides.digest(now) },
+    isOwn: true,
   }
 }
 

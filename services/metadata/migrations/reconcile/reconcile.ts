@@ -83,7 +83,7 @@ export async function settle<T extends Database | Table>(
         ...(is !== undefined && { differences: sides.differences(wanted, is) }),
       }
     const now = await read()
-    if (now === undefined) throw new StoreError('changed', 'another program dropped it at the same time')
+    if (now === undefined) throw new StoreError('changed', droppedMeanwhile)
     return {
       result,
       settled: { wanted: digest, is: sides.digest(now), ...whose(isItsOwn) },
@@ -122,6 +122,8 @@ export async function outcomeOf(
     }
   }
 }
+
+export const droppedMeanwhile = 'another program dropped it at the same time'
 
 export const conflictMessage =
   'another program created, changed or dropped it at the target: the target is not changed unless onConflict is overwrite, or both become equal'

@@ -1,0 +1,16 @@
+import { createHash } from 'node:crypto'
+import type { TableName } from './contract/catalog.ts'
+
+/** Tables whose partitions are being added have names that begin so: they are no part of what a catalog has. */
+const prefix = 'gantry_hidden_'
+
+/** By which name a table is made until all of its partitions are added; the same for whoever goes on with it. */
+export const hiddenNameOf = ({ database, name }: TableName): TableName => ({
+  database,
+  name: `${prefix}${createHash('sha256')
+    .update(JSON.stringify([database, name]))
+    .digest('hex')
+    .slice(0, 32)}`,
+})
+
+export const isHiddenName = (name: string): boolean => name.toLowerCase().startsWith(prefix)
