@@ -107,7 +107,7 @@ metastoreTest(
       const answer = (await work(asked as never)) as MetadataWork['bring-tables']['answer']
       const [outcome] = answer.outcomes
       const { writeIds, ...rest } = outcome as { writeIds?: TableWork['writeIds'] }
-      const known = outcome !== undefined && 'settled' in outcome ? outcome.settled! : next.known
+      const known = outcome !== undefined && 'settled' in outcome ? outcome.settled : next.known
       next = { ...next, known: { ...known, isNoted: true }, writeIds: undefined as never }
       if (writeIds !== undefined) next = { ...next, writeIds }
       return { ...rest, writeIds }

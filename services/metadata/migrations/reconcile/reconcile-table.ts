@@ -115,7 +115,7 @@ export async function reconcileTable(
     }
     let made: Done | undefined
     let done: PartitionsDone | undefined
-    if (isPartitioned && renamed === undefined && (await isToBeHidden(sides, asked, signal))) {
+    if (isPartitioned && renamed === undefined && (await isToBeHidden(sides, asked, wanted, signal))) {
       writing()
       const isNew = await makeHidden(sides, wanted, signal)
       const hidden = hiddenNameOf(wanted)
@@ -128,6 +128,9 @@ export async function reconcileTable(
         const message = `${partitionsSoFar} of its partitions are added; it gets its name when all of them are`
         return { ...id, result: 'waiting', message, isHidden: true, partitions: partitionsSoFar }
       }
+      // Of other partition keys, or a view.
+      if ((await sides.target.table(database, name, signal)) !== undefined)
+        await sides.writer.dropTable({ database, name }, signal)
       await sides.writer.revealTable!(wanted, signal)
       await carryAllPartitionStatistics(sides, wanted, signal)
       made = await madeOf(sides, wanted, signal)
@@ -198,17 +201,19 @@ export async function reconcileTable(
 }
 
 /**
- * Whether a table is not at the target, and may be made there by a hidden name: who reads it by its own name finds all of its
+ * Whether a table is to be made at the target, and may be by a hidden name: who reads it by its own name finds all of its
  * partitions, or no table.
  */
 async function isToBeHidden(
-  { writer, target, dry }: Sides,
+  { writer, target, dry, digest }: Sides,
   { database, name, known, onConflict }: TableAsked,
+  wanted: Table,
   signal: AbortSignal,
 ): Promise<boolean> {
   if (writer.revealTable === undefined || dry !== undefined) return false
-  if (known.is !== undefined && known.inHand !== true && onConflict !== 'overwrite') return false
-  return (await target.table(database, name, signal)) === undefined
+  const is = await target.table(database, name, signal)
+  const isOurs = known.inHand === true || onConflict === 'overwrite' || known.is === (is && digest(is))
+  return isOurs && (is === undefined || !canBecome(is, wanted))
 }
 
 /** What a table has become that has just got its name. */

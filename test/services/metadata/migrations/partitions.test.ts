@@ -1,5 +1,4 @@
-import { setTimeout as delay } from 'node:timers/promises'
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test, vi } from 'vitest'
 import { StoreError } from '../../../../services/drivers/contract/store-error.ts'
 import type { Catalog, CatalogWriter } from '../../../../services/metadata/catalogs/contract/catalog.ts'
 import { reconcilePartitions } from '../../../../services/metadata/migrations/reconcile/partitions.ts'
@@ -71,15 +70,17 @@ test.for([
   ['goes on where listing all names again would take longer than that', 200, 0, { arrived: 2_500 }],
 ] as const)('a look at partitions %s', async ([, listingMs, batchMs, done]) => {
   const all = Array.from({ length: 2_500 }, (_, index) => partition(`d${String(index).padStart(4, '0')}`))
+  vi.useFakeTimers({ toFake: ['performance'] })
+  onTestFinished(() => void vi.useRealTimers())
   const from = catalogOf(all)
   const partitionNames = from.partitionNames.bind(from)
   const partitions = from.partitions.bind(from)
   from.partitionNames = async (...asked) => {
-    await delay(listingMs)
+    vi.advanceTimersByTime(listingMs)
     return partitionNames(...asked)
   }
   from.partitions = async (...asked) => {
-    await delay(batchMs)
+    vi.advanceTimersByTime(batchMs)
     return partitions(...asked)
   }
   const sides = new Sides(from, catalogOf([]), {
