@@ -137,6 +137,19 @@ describe('on a narrow terminal', () => {
     expect(widest(text)).toBeLessThanOrEqual(60)
   })
 
+  test('states and progress are the last columns to be left out', () => {
+    const head = ['id', 'source', 'target', 'migratedPercentage', 'status', 'message']
+    const text = tableText(testTerminal({ isTty: true, columns: 50 }), head, [
+      ['copy-of-a-lake', 'a-source-with-a-name', 'a-target-with-a-name', '12', 'RUNNING', 'x'.repeat(20)],
+    ])
+    expect(text).toContain('too narrow: source, target, message')
+    expect(text).toMatch(/RUNNING/)
+    const first = { id: 'm'.repeat(30), progress: { migratedPercentage: 12, failedPaths: 3 } }
+    const list = { migrations: [first], count: 1 }
+    const { out } = shown(migrations.summary, { running: list }, { isTty: true, columns: 60 })
+    expect(out).toMatch(/m{30} +12 +3\n/)
+  })
+
   test('of a path that is longer than the terminal nothing is left out', () => {
     const long = { ...file, path: `/${'x'.repeat(300)}` }
     const { out } = shown(filesystems['list-paths'], [long], { isTty: true, columns: 80 })
