@@ -207,9 +207,10 @@ function addApply(program: Command, context: Context): void {
     .command('apply')
     .summary('create or update objects from a file')
     .description(
-      'Creates and updates filesystems, rules, path mappings, migrations, roles, assignments, keys, alert\n' +
-        'rules and webhooks from the YAML documents of a file, in order. Objects that already match are not\n' +
-        'changed; nothing is deleted.\n' +
+      'Creates and updates settings, filesystems, rules, path mappings, migrations of files and metadata,\n' +
+        'catalogs, roles, assignments, keys, alert rules and webhooks from the YAML documents of a file, in\n' +
+        'order. Objects that already match are not changed, and other objects stay. If an object fails, the\n' +
+        'others are still applied.\n' +
         '${NAME} is replaced by an environment variable. "export" prints the same format.',
     )
     .requiredOption('-f, --file <path>', 'file, or - for stdin')
