@@ -9,7 +9,7 @@ import {
   portValue,
   variableOf,
 } from '../../config/port-settings.ts'
-import { logLevels } from '../../subjects/observability/logging.ts'
+import { defaultLogLevel, logLevels } from '../../subjects/observability/logging.ts'
 import { product } from '../../subjects/kit/names.ts'
 import {
   candidatesFor,
@@ -36,7 +36,9 @@ export function addHandWritten(program: Command, context: Context): void {
     .summary('start the platform')
     .description('Starts the platform: broker, services and HTTP servers. Ctrl-C stops it gracefully.')
     .addOption(
-      new Option('--log-level <level>', 'minimum level of log lines').choices(logLevels).default('info'),
+      new Option('--log-level <level>', 'minimum level of log lines')
+        .choices(logLevels)
+        .default(defaultLogLevel),
     )
     .addHelpText(
       'after',
@@ -256,7 +258,9 @@ function addAgent(program: Command, context: Context): void {
     .option('--threads <count>', 'number of worker threads; default: one per core')
     .option('--bandwidth <size>', 'maximum throughput per second, such as 50MiB')
     .addOption(
-      new Option('--log-level <level>', 'minimum level of log lines').choices(logLevels).default('info'),
+      new Option('--log-level <level>', 'minimum level of log lines')
+        .choices(logLevels)
+        .default(defaultLogLevel),
     )
     .addHelpText(
       'after',
