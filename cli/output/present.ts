@@ -119,9 +119,9 @@ const inView = (reply: Row, { fields, onceStarted = [], figures, ifAny = [] }: V
 const isNone = (value: unknown): boolean =>
   value === undefined || value === 0 || value === false || (Array.isArray(value) && value.length === 0)
 
-/** A command with what the reply says for its placeholders. */
-const filled = (command: string, reply: Row): string =>
-  printable(command.replaceAll(/\{(\w+)\}/g, (_, name: string) => shellArgument(String(reply[name]))))
+/** A text with the values of fields for its placeholders, as a shell takes them. */
+export const filled = (text: string, values: Row): string =>
+  printable(text.replaceAll(/\{(\w+)\}/g, (_, name: string) => shellArgument(String(values[name]))))
 
 /** Writes what a command that is no call answers: as people read it, or in the form that is asked for. */
 export function presentOwn(
