@@ -36,10 +36,11 @@ function show(
   terminal: Terminal,
   contract: Contract,
   reply: unknown,
-  { form, columns: asked, input }: Shown,
+  { form, columns: typed, input }: Shown,
 ): void {
   const { columns, chart, next } = contract.cli ?? {}
   const schema = jsonSchema(contract.output)
+  const asked = typed?.map((name) => byTitle(name, columns))
   const chosen = asked === undefined ? reply : withFields(reply, schema, asked)
   if (form === 'json' || form === 'yaml') {
     terminal.out(dataText(terminal, form, chosen))
@@ -79,6 +80,10 @@ function show(
     terminal.err(printable(`There may be more results: repeat the command with --after ${last}`) + '\n')
   }
 }
+
+/** The field of a column that is asked for by what stands at its head. */
+const byTitle = (name: string, columns: readonly string[] = []): string =>
+  columns.find((column) => titleOf(column) === name) ?? name
 
 const isMet = (when: object, value: unknown): boolean =>
   'is' in when ? value === when.is : !('isNot' in when) || value !== when.isNot

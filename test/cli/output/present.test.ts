@@ -99,6 +99,15 @@ test('a name is that which an object was given, where its first field is another
   expect(shown(alerts['put-rule'], rule, { form: 'name' }).out).toBe('slow\n')
 })
 
+test('columns may be named as the head of the table names them', () => {
+  const rows = [{ bucketPeriod: 'DAY', migrationStats: { filesMigrated: 7 } }]
+  const contract = migrations.stats
+  expect(contract.cli?.columns).toContain('migrationStats.filesMigrated')
+  for (const name of ['filesMigrated', 'migrationStats.filesMigrated'])
+    expect(shown(contract, rows, { fields: ['bucketPeriod', name] }).out).toMatch(/filesMigrated\nDAY +7\n/)
+  expect(() => shown(contract, rows, { fields: ['filesMissing'] })).toThrow(/--columns: unknown field/)
+})
+
 test('an empty list and an empty reply say so', () => {
   expect(shown(keys.list, []).out).toBe('none\n')
   expect(shown(audit.list, { records: [] }).out).toBe('none\n')
