@@ -56,12 +56,16 @@ export function createContext(surroundings: Surroundings): Context {
     ...surroundings,
     connect: async ({ server, tokenFile }) => {
       // Loaded when a command needs them: help and completion answer sooner without.
-      const [{ findToken }, { openSession }] = await Promise.all([
+      const [{ findToken, homeFolder }, { openSession }, { startCommand }] = await Promise.all([
         import('./sign-in/token.ts'),
         import('./sign-in/session.ts'),
+        import('./up/last-start.ts'),
       ])
       const found = findToken({ ...surroundings, tokenFile })
-      const session = await openSession(found, server)
+      const session = await openSession(found, {
+        server,
+        startOf: (broker) => startCommand(homeFolder(surroundings), broker),
+      })
       if (found.isUserSession) await refreshUserSession(session, surroundings)
       return session
     },

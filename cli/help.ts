@@ -27,6 +27,7 @@ export function explanation(field: Field, { flags }: Shape): string {
   const { schema, kind, required } = field
   const notes = [
     ...(kind === 'list' || kind === 'record' ? ['may be repeated'] : []),
+    ...(field.moment === undefined ? [] : ['or how long ago, such as 30m, 1h or 2d']),
     ...(field.lines ? ['or @file with one per line, as printed by find'] : []),
     ...(takesSiteFiles(field) ? ['or @file for the properties in a core-site.xml or hdfs-site.xml'] : []),
     ...(mayBeElsewhere(field) ? ['or @file, or - for stdin'] : []),

@@ -93,6 +93,9 @@ const PlatformFile = strict({
   'rbac.default_role': Type.Optional(Name('Role of all users')),
   'audit.retention': Text('Retention of the audit log, such as 90d or 2y', defaultAuditRetention),
   'platform.url': Text('Public address of the REST server without a path; default: its listen address'),
+  'websocket.url': Text(
+    'Public address of the WebSocket port, such as wss://events.example; default: its listen address',
+  ),
   'otlp.endpoint': Text('Address of an OpenTelemetry collector; if not set, nothing is exported'),
   'otlp.headers': Text('Headers for the collector: name=value, separated by commas'),
   'alerts.webhook_hosts': Text('Hosts in private networks that webhooks may use, separated by commas'),
@@ -146,6 +149,8 @@ export interface PlatformConfig {
   readonly auditRetentionMs: number
   /** Where browsers reach the platform's REST server, without a path; undefined when it is where that server listens. */
   readonly publicUrl: string | undefined
+  /** Where browsers reach the WebSocket port; undefined where it listens. */
+  readonly publicWebsocketUrl: string | undefined
   /** undefined when nothing is exported. */
   readonly otlp: OtlpConfig | undefined
   /** Hosts, maybe with a port, in inner networks that webhooks of alerts may be at. */
@@ -257,7 +262,8 @@ function optionsIn(file: PlatformFile): Omit<PlatformConfig, 'identity'> {
   const read = readAll({
     oidc: () => oidcIn(file),
     auditRetentionMs: () => retentionIn(file),
-    publicUrl: () => publicUrlIn(file),
+    publicUrl: () => publicAddressIn(file, 'platform.url', 'http'),
+    publicWebsocketUrl: () => publicAddressIn(file, 'websocket.url', 'ws'),
     otlp: () => otlpIn(file),
     webhookHosts: () => webhookHostsIn(file),
     givenPorts: () => portsOfFile(files.config, file),
@@ -289,12 +295,19 @@ function retentionIn({ 'audit.retention': text = defaultAuditRetention }: Platfo
   return ms
 }
 
-function publicUrlIn({ 'platform.url': text }: PlatformFile): string | undefined {
+/** An address at which others reach us, if the file has one. */
+function publicAddressIn(
+  file: PlatformFile,
+  key: 'platform.url' | 'websocket.url',
+  scheme: 'http' | 'ws',
+): string | undefined {
+  const text = file[key]
   if (text === undefined) return undefined
   const url = URL.parse(text)
-  if (url !== null && /^https?:$/.test(url.protocol) && `${url.origin}/` === url.href) return url.origin
+  const isOfScheme = url !== null && [`${scheme}:`, `${scheme}s:`].includes(url.protocol)
+  if (isOfScheme && `${url.origin}/` === url.href) return url.origin
   throw new ConfigError(
-    `${files.config}: platform.url must be http:// or https:// with a host and without a path`,
+    `${files.config}: ${key} must be ${scheme}:// or ${scheme}s:// with a host and without a path`,
   )
 }
 

@@ -4,7 +4,9 @@ import { isDeepStrictEqual } from 'node:util'
 import { GantryError, isGantryError } from '../../subjects/kit/errors.ts'
 import { fieldsOf, jsonSchema } from '../../subjects/kit/json-schema.ts'
 import { allPages } from '../../subjects/kit/pages.ts'
+import { plural } from '../../subjects/kit/plural.ts'
 import { type Context, type Globals, withSession } from '../context.ts'
+import { isUnreachable } from '../exit-codes.ts'
 import { isRow, type Row } from '../output/fields.ts'
 import { valueText } from '../output/format.ts'
 import { presentOwn } from '../output/present.ts'
@@ -12,22 +14,31 @@ import { tableText } from '../output/table.ts'
 import { yaml } from '../../config/yaml.ts'
 import type { Session } from '../sign-in/session.ts'
 import { type Document, documentsOf } from './documents.ts'
-import { type DocumentKind, documentKinds } from './kinds.ts'
+import { type DocumentKind, documentKinds, type Replacement } from './kinds.ts'
+
+/** What is done, and what a dry run says of that. */
+const actions = {
+  created: { done: 'created', wouldBe: 'would be created' },
+  changed: { done: 'changed', wouldBe: 'would be changed' },
+  replaced: { done: 'replaced', wouldBe: 'would be replaced' },
+  secretsSent: { done: 'secrets sent', wouldBe: 'secrets would be sent' },
+  unchanged: { done: 'unchanged', wouldBe: 'unchanged' },
+  failed: { done: 'failed', wouldBe: 'would fail' },
+} as const
 
 /** What became of a document, or would. */
 interface Result {
   readonly kind: string
   readonly name: string
-  readonly action: 'created' | 'changed' | 'unchanged'
+  readonly action: keyof typeof actions
   readonly differences: readonly string[]
+  /** Why it failed. */
+  readonly error?: string
   /** Of a key that was made: it is shown only once. */
   readonly token?: string
 }
 
 const columns = ['kind', 'name', 'action', 'differences'] as const
-
-/** What a dry run says of what would be done. */
-const wouldBe = { created: 'would be created', changed: 'would be changed', unchanged: 'unchanged' } as const
 
 /** A token is copied as a whole, which it is not where a table wraps it. */
 const tokensText = (results: readonly Result[]): string =>
@@ -35,7 +46,11 @@ const tokensText = (results: readonly Result[]): string =>
     .flatMap(({ name, token }) => (token === undefined ? [] : [`\ntoken of ${name}:\n${token}\n`]))
     .join('')
 
-/** `gantry apply`: makes and changes what the documents of a file say, and nothing that is so already. */
+/**
+ * `gantry apply`: makes and changes what the documents of a file say, and nothing that is so already. What fails does not
+ * keep the others from being done.
+ * @throws GantryError of what has failed, once all else is done and shown
+ */
 export async function apply(
   context: Context,
   globals: Globals,
@@ -48,13 +63,29 @@ export async function apply(
     presentOwn(terminal, globals, results, () => {
       const shown = columns.filter((column) => results.some((one) => valueText(one[column], column) !== ''))
       const cellOf = (one: Result, column: (typeof columns)[number]) =>
-        column === 'action' && dryRun ? wouldBe[one.action] : valueText(one[column], column)
+        column === 'action'
+          ? actions[one.action][dryRun ? 'wouldBe' : 'done']
+          : valueText(one[column], column)
       const rows = results.map((one) => shown.map((column) => cellOf(one, column)))
       return results.length === 0 ? 'none\n' : `${tableText(terminal, shown, rows)}${tokensText(results)}`
     })
+  const failures: GantryError[] = []
   try {
     await withSession(context, globals, async (session) => {
-      for (const document of documents) results.push(await applyOne(session, document, dryRun))
+      for (const document of documents) {
+        try {
+          results.push(await applyOne(session, document, dryRun))
+        } catch (error) {
+          // The others would not arrive either.
+          if (!isGantryError(error) || isUnreachable(error)) throw error
+          failures.push(error)
+          const { kindName: kind, kind: its, spec } = document
+          results.push({
+            ...{ kind, name: nameIn(its, spec), action: 'failed', differences: [] },
+            error: error.message,
+          })
+        }
+      }
     })
   } catch (error) {
     // What was done before is known to nobody else.
@@ -62,7 +93,15 @@ export async function apply(
     throw error
   }
   show()
+  const [first, ...more] = failures
+  if (first === undefined) return
+  if (more.length === 0) throw first
+  const text = failures.map(({ message }) => message).join('; ')
+  const which = `${failures.length} of ${plural(documents.length, 'object')} failed`
+  throw new GantryError(first.code, `${which}: ${text}`, { cause: first })
 }
+
+const nameIn = ({ by }: DocumentKind, spec: Row): string => by.map((field) => String(spec[field])).join(' ')
 
 async function textOf({ cwd, readStdin }: Context, file: string): Promise<string> {
   if (file === '-') return readStdin()
@@ -77,7 +116,7 @@ async function textOf({ cwd, readStdin }: Context, file: string): Promise<string
 
 async function applyOne(session: Session, document: Document, dryRun: boolean): Promise<Result> {
   const { kind, kindName, spec, place } = document
-  const name = kind.by.map((field) => String(spec[field])).join(' ')
+  const name = nameIn(kind, spec)
   try {
     const found = (await rowsOf(session, kind)).flatMap((row) => {
       const there = kind.specOf(row)
@@ -97,14 +136,25 @@ async function applyOne(session: Session, document: Document, dryRun: boolean): 
       return { kind: kindName, name, action: 'created', differences: [], ...token }
     }
     const changed = differing(kind, spec, known.there)
-    const differences = changed.map(
-      (field) =>
-        `${field}: ${valueText(known.there[field], field) || 'none'} → ${valueText(spec[field], field)}`,
-    )
-    if (changed.length === 0) return { kind: kindName, name, action: 'unchanged', differences }
+    // Whether those that are stored are the same, no reply tells.
+    const sent = isChangeable(kind) ? (kind.secrets ?? []).filter((field) => spec[field] !== undefined) : []
+    const differences = [
+      ...changed.map(
+        (field) =>
+          `${field}: ${valueText(known.there[field], field) || 'none'} → ${valueText(spec[field], field)}`,
+      ),
+      ...sent.map((field) => `${field}: sent, as secrets cannot be compared`),
+    ]
+    const done = { kind: kindName, name, differences } as const
+    if (differences.length === 0) return { ...done, action: 'unchanged' }
+    if (!isChangeable(kind) && kind.replace !== undefined) {
+      if (!dryRun)
+        await replace(session, { ...kind, replace: kind.replace }, { spec, there: known.there, changed })
+      return { ...done, action: 'replaced' }
+    }
     const call = changeOf(kind, spec, known.row, changed)
     if (!dryRun) await session.call(call.contract, call.input)
-    return { kind: kindName, name, action: 'changed', differences }
+    return { ...done, action: changed.length === 0 ? 'secretsSent' : 'changed' }
   } catch (error) {
     if (!isGantryError(error)) throw error
     const { code, message, details, requestId } = error
@@ -114,6 +164,30 @@ async function applyOne(session: Session, document: Document, dryRun: boolean): 
       details,
       ...(requestId !== undefined && { requestId }),
     })
+  }
+}
+
+const isChangeable = ({ isPut, update }: DocumentKind): boolean => isPut === true || update !== undefined
+
+/** Deletes an object that nothing changes, and makes it again; where that fails, as it was. */
+async function replace(
+  session: Session,
+  { create, replace: its }: DocumentKind & { readonly replace: Replacement },
+  { spec, there, changed }: { readonly spec: Row; readonly there: Row; readonly changed: readonly string[] },
+): Promise<void> {
+  try {
+    await session.call(its.delete, { [its.by]: spec[its.by] })
+  } catch (error) {
+    if (!isGantryError(error, 'IN_USE')) throw error
+    const { code, message, details } = error
+    const text = `${changed.join(', ')} cannot be changed: ${message}, or give the object in the file another name`
+    throw new GantryError(code, text, { cause: error, details })
+  }
+  try {
+    await session.call(create, spec)
+  } catch (error) {
+    await session.call(create, there)
+    throw error
   }
 }
 
@@ -183,9 +257,10 @@ async function rowsOf(session: Session, kind: DocumentKind): Promise<Row[]> {
   return Promise.all(rows.map(whole))
 }
 
-function listed(session: Session, { list, after }: DocumentKind): Promise<Row[]> {
-  // The contract says that its reply is one.
+async function listed(session: Session, { list, after, by }: DocumentKind): Promise<Row[]> {
+  // The contract says that its reply is one, or a list of them.
   const page = (input: object) => session.call(list, input) as Promise<Row[]>
+  if (by.length === 0) return [(await session.call(list, {})) as Row]
   return after === undefined
     ? page({})
     : allPages((last?: Row) => page(last === undefined ? {} : { after: last[after] }))

@@ -6,10 +6,16 @@ import { matches } from '../../subjects/kit/validate.ts'
 import { assignments } from '../../subjects/access/assignments.ts'
 import { keys } from '../../subjects/access/keys.ts'
 import { roles } from '../../subjects/access/roles.ts'
+import { settings } from '../../subjects/access/settings.ts'
 import { type FilesystemKind, filesystemKinds } from '../../subjects/filesystems/kinds.ts'
 import { filesystems } from '../../subjects/filesystems/filesystems.ts'
 import { type RuleType, ruleTypes, type SizeUnit, sizeUnits } from '../../subjects/migrations/model/rules.ts'
+import { metadataCatalogs } from '../../subjects/metadata/catalogs.ts'
+import { type CatalogKind, catalogKinds } from '../../subjects/metadata/kinds.ts'
+import { metadataMigrations } from '../../subjects/metadata/migrations.ts'
+import { metadataRules } from '../../subjects/metadata/rules.ts'
 import { migrations } from '../../subjects/migrations/migrations.ts'
+import type { MigrationState } from '../../subjects/migrations/model/model.ts'
 import { periodSeconds } from '../../subjects/migrations/model/recurrence.ts'
 import { alerts } from '../../subjects/observability/alerts.ts'
 import { exclusions } from '../../subjects/rules/exclusions.ts'
@@ -17,16 +23,24 @@ import { inclusions } from '../../subjects/rules/inclusions.ts'
 import { pathMappings } from '../../subjects/rules/path-mappings.ts'
 import type { Row } from '../output/fields.ts'
 
+/** What deletes an object that nothing changes, so that it is made again; `by` is the field of the spec that it takes. */
+export interface Replacement {
+  readonly delete: Contract
+  readonly by: string
+}
+
 /** A kind of document, and the contracts that do what it says. Its `spec` is the input of `create`, which validates it. */
 export interface DocumentKind {
   /** Makes it, or where there is no `update` also changes it if `isPut`. */
   readonly create: Contract
   readonly isPut?: true
   readonly update?: Contract
+  readonly replace?: Replacement
+  /** All of them; or of what there is only one, that. */
   readonly list: Contract
   /** Shows all of a row that has this field, of which a list has not all. */
   readonly get?: { readonly contract: Contract; readonly by: string; readonly ifAny: string }
-  /** Fields of the spec by which it is found again. */
+  /** Fields of the spec by which it is found again; none where there is only one. */
   readonly by: readonly string[]
   /** Field of the rows of `list` that a page begins after; undefined where there are no pages. */
   readonly after?: string
@@ -55,6 +69,20 @@ const sameNames =
       }),
     )
 
+/** Of the options that a view has as text, all but secrets, as the request has them. */
+function optionsOf(
+  create: Contract,
+  options: readonly string[],
+  secrets: readonly string[],
+  properties: Readonly<Record<string, string>>,
+): Row {
+  const fields = fieldsOf(create.input)
+  const shown = Object.entries(properties).filter(
+    ([name]) => options.includes(name) && !secrets.includes(name),
+  )
+  return Object.fromEntries(shown.map(([name, value]) => [name, coerceField({ ...fields[name] }, value)]))
+}
+
 function filesystem(kind: FilesystemKind): DocumentKind {
   const create: Contract = filesystems[`create-${kind}`]
   const { fsType, secrets, options } = filesystemKinds[kind]
@@ -69,7 +97,6 @@ function filesystem(kind: FilesystemKind): DocumentKind {
     const takes = fields['additionalProperties']
     const isAdditional = ([name, value]: [string, string]) =>
       takes !== undefined && matches({ ...takes }, { [name]: value })
-    const given = entries.filter(([name]) => own.includes(name) && !secrets.some((secret) => secret === name))
     const additional = others.filter(isAdditional)
     const kept = others.filter((one) => !isAdditional(one))
     return {
@@ -78,7 +105,7 @@ function filesystem(kind: FilesystemKind): DocumentKind {
       ...(row['isSource'] === true
         ? { scanOnly: row['isScanOnly'] }
         : { listenAndApplySourceChanges: row['listenAndApplySourceChanges'] ?? true }),
-      ...Object.fromEntries(given.map(([name, value]) => [name, coerceField({ ...fields[name] }, value)])),
+      ...optionsOf(create, own, secrets, properties),
       ...(properties['reportedChanges'] === 'true' && { reportedChanges: true }),
       ...(additional.length > 0 && { additionalProperties: Object.fromEntries(additional) }),
       ...(kept.length > 0 && { otherProperties: Object.fromEntries(kept) }),
@@ -91,6 +118,26 @@ function filesystem(kind: FilesystemKind): DocumentKind {
     by: ['fileSystemId', 'role'],
     after: 'fileSystemId',
     specOf,
+    secrets,
+  }
+}
+
+function catalog(kind: CatalogKind): DocumentKind {
+  const create: Contract = metadataCatalogs[`create-${kind}`]
+  const { secrets, options } = catalogKinds[kind]
+  return {
+    create,
+    update: metadataCatalogs[`update-${kind}`],
+    list: metadataCatalogs.list,
+    by: ['catalogId'],
+    after: 'catalogId',
+    specOf: ({ kind: its, catalogId, properties }) =>
+      its === kind
+        ? {
+            catalogId,
+            ...optionsOf(create, Object.keys(options), secrets, properties as Record<string, string>),
+          }
+        : undefined,
     secrets,
   }
 }
@@ -115,13 +162,19 @@ function rule(resource: Readonly<Record<string, Contract>>, type: RuleType): Doc
     create: resource[`create-${kebab(type)}`]!,
     list: resource['list']!,
     ...(type === 'paths' && { get: { contract: resource['get']!, by: 'id', ifAny: 'pathCount' } }),
+    replace: { delete: resource['delete']!, by: 'id' },
     by: ['id'],
     after: 'id',
     specOf: (row) => {
       const builtIn = ['fsRestriction', 'sourceFsExclusion', 'globalExclusion', 'defaultExclusion']
       const fields = builtIn.some((name) => row[name] === true) ? undefined : ruleFields[type](row)
-      const { id, description } = row
-      return fields && { id, ...(description !== '' && { description }), ...fields }
+      const { id, description, deletedWith } = row
+      const head = {
+        id,
+        ...(description !== '' && { description }),
+        ...(deletedWith !== undefined && { deletedWith }),
+      }
+      return fields && { ...head, ...fields }
     },
     same: { beforeIsoDateTime: moment },
   }
@@ -130,12 +183,17 @@ function rule(resource: Readonly<Record<string, Contract>>, type: RuleType): Doc
 const ids = (rules: unknown): unknown =>
   Array.isArray(rules) ? rules.map(({ id }: { id: string }) => id) : rules
 
+/** Whether a migration is to run wherever it is made again: it does so here, or waits for it. */
+const isToRun = (state: MigrationState): boolean =>
+  !['NONSCHEDULED', 'STOPPING', 'STOPPED', 'COMPLETED'].includes(state)
+
 function migrationSpec(row: Row): Row {
   const spec = sameNames(migrations.create, { actionPolicy: 'targetActionPolicy' })(row)
   const { exclusions: _all, inclusions: included, recurringMigration, ...rest } = spec
   const { userDefinedExclusions: excluded, recurringPeriodSeconds: period } = row
   return {
     ...rest,
+    ...(isToRun(row['state'] as MigrationState) && { autoStart: true }),
     ...(Array.isArray(excluded) && excluded.length > 0 && { exclusions: ids(excluded) }),
     ...(Array.isArray(included) && included.length > 0 && { inclusions: ids(included) }),
     ...(recurringMigration === true && {
@@ -147,6 +205,13 @@ function migrationSpec(row: Row): Row {
 
 /** In the order in which they are made: what others name comes before them. */
 export const documentKinds: Readonly<Record<string, DocumentKind>> = {
+  settings: {
+    create: settings.put,
+    isPut: true,
+    list: settings.get,
+    by: [],
+    specOf: sameNames(settings.put),
+  },
   ...Object.fromEntries(
     Object.keys(filesystemKinds).map((kind) => [`filesystem-${kind}`, filesystem(kind as FilesystemKind)]),
   ),
@@ -155,6 +220,7 @@ export const documentKinds: Readonly<Record<string, DocumentKind>> = {
   'path-mapping': {
     create: pathMappings.create,
     list: pathMappings.list,
+    replace: { delete: pathMappings.delete, by: 'pathMappingId' },
     by: ['pathMappingId'],
     after: 'id',
     specOf: sameNames(pathMappings.create, { pathMappingId: 'id' }),
@@ -168,6 +234,28 @@ export const documentKinds: Readonly<Record<string, DocumentKind>> = {
     specOf: migrationSpec,
     same: { recurringPeriod: (value) => periodSeconds(value as number | string) },
     updateNames: { recurringPeriod: 'recurringPeriodSeconds' },
+  },
+  ...Object.fromEntries(
+    Object.keys(catalogKinds).map((kind) => [`catalog-${kind}`, catalog(kind as CatalogKind)]),
+  ),
+  'metadata-rule': {
+    create: metadataRules.create,
+    update: metadataRules.update,
+    list: metadataRules.list,
+    by: ['ruleName'],
+    after: 'ruleName',
+    specOf: sameNames(metadataRules.create),
+  },
+  'metadata-migration': {
+    create: metadataMigrations.create,
+    update: metadataMigrations.update,
+    list: metadataMigrations.list,
+    by: ['migrationName'],
+    after: 'migrationName',
+    specOf: (row) => ({
+      ...sameNames(metadataMigrations.create)(row),
+      ...(row['state'] === 'RUNNING' && { autoStart: true }),
+    }),
   },
   role: {
     create: roles.put,

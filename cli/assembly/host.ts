@@ -105,6 +105,7 @@ export async function openHost(options: HostOptions, shutdown: Shutdown) {
     log,
   })
   shutdown.pushBroker(broker)
+  const websocketUrl = configuration.publicWebsocketUrl ?? broker.websocketUrl
   const journals = RecordJournals.open(home, log)
   shutdown.push(() => journals.close())
   const { connections, doors } = await openConnections(broker, configuration, shutdown)
@@ -141,7 +142,8 @@ export async function openHost(options: HostOptions, shutdown: Shutdown) {
     sealer: createSealer(identity),
     version,
     location: { instance: identity.instance, nats: broker.tcpUrl, http: http.platform },
-    addresses: { broker: { tcp: broker.tcpUrl, websocket: broker.websocketUrl }, http },
+    addresses: { broker: { tcp: broker.tcpUrl, websocket: websocketUrl }, http },
+    websocketUrl,
     publicUrl,
     signInConfig: {
       home,

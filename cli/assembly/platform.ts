@@ -106,6 +106,7 @@ const servingOf = ({
 const edgeOptions = ({
   listen,
   broker,
+  websocketUrl,
   identity,
   connections,
   security,
@@ -127,7 +128,7 @@ const edgeOptions = ({
 }: Known): Parameters<typeof startEdge>[0] => ({
   listen,
   brokerUrl: broker.tcpUrl,
-  websocketUrl: broker.websocketUrl,
+  websocketUrl,
   marks: addressMarks(identity),
   edgeConnection: connections.edge,
   credentialConnection: connections.credentials,

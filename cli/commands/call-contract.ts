@@ -11,7 +11,7 @@ import { exitCodes } from '../exit-codes.ts'
 import { withFix, withFlags } from '../failure.ts'
 import { confirm } from '../confirm.ts'
 import { wantedOf } from '../output/form.ts'
-import { present } from '../output/present.ts'
+import { filled, present } from '../output/present.ts'
 import type { Session } from '../sign-in/session.ts'
 import type { Terminal } from '../output/terminal.ts'
 import { inputOf } from '../output/values.ts'
@@ -26,6 +26,8 @@ export const callContract =
     const globals = command.optsWithGlobals<Globals & { yes?: true; wait?: true }>()
     const wanted = wantedOf(globals)
     const input = await inputOf(contract, shape, given, context)
+    const { confirms } = contract.cli ?? {}
+    if (confirms !== undefined) await confirm(context, filled(confirms, input), globals.yes === true)
     let reply: unknown
     try {
       if (contract.download !== undefined) {

@@ -7,7 +7,7 @@ import { examplesText, exampleOf, explanation, placeholder, usageOf } from '../h
 import { type Field, type Shape, shapeOf } from '../output/shape.ts'
 import { printableLines } from '../output/terminal.ts'
 
-/** The flag of commands that ask for confirmation; see `confirmOwn` of a contract. */
+/** The flag of commands that ask for confirmation; see `confirmOwn` and `confirms` of a contract. */
 export const yesFlag = 'yes'
 
 /** The flag of commands that begin a job; see `waits` of a contract. */
@@ -61,7 +61,9 @@ export function addContractCommand(
       command.addOption(new Option(`--${otherFlag} <${placeholder(field)}>`).hideHelp())
   }
   if (contract.cli?.waits !== undefined) command.option(`--${waitFlag}`, waitHelp(contract.cli.waits))
-  if (contract.cli?.confirmOwn !== undefined) command.option(`--${yesFlag}`, 'skip the confirmation')
+  const { confirmOwn, confirms } = contract.cli ?? {}
+  if (confirmOwn !== undefined || confirms !== undefined)
+    command.option(`--${yesFlag}`, 'skip the confirmation')
   return command.action(async () => {
     const given = new Map<Field, FieldText>()
     for (const [field, option] of options) {

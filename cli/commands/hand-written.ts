@@ -9,7 +9,7 @@ import {
   portValue,
   variableOf,
 } from '../../config/port-settings.ts'
-import { logLevels } from '../../subjects/observability/logging.ts'
+import { defaultLogLevel, logLevels } from '../../subjects/observability/logging.ts'
 import { product } from '../../subjects/kit/names.ts'
 import {
   candidatesFor,
@@ -36,7 +36,9 @@ export function addHandWritten(program: Command, context: Context): void {
     .summary('start the platform')
     .description('Starts the platform: broker, services and HTTP servers. Ctrl-C stops it gracefully.')
     .addOption(
-      new Option('--log-level <level>', 'minimum level of log lines').choices(logLevels).default('info'),
+      new Option('--log-level <level>', 'minimum level of log lines')
+        .choices(logLevels)
+        .default(defaultLogLevel),
     )
     .addHelpText(
       'after',
@@ -207,9 +209,10 @@ function addApply(program: Command, context: Context): void {
     .command('apply')
     .summary('create or update objects from a file')
     .description(
-      'Creates and updates filesystems, rules, path mappings, migrations, roles, assignments, keys, alert\n' +
-        'rules and webhooks from the YAML documents of a file, in order. Objects that already match are not\n' +
-        'changed; nothing is deleted.\n' +
+      'Creates and updates settings, filesystems, rules, path mappings, migrations of files and metadata,\n' +
+        'catalogs, roles, assignments, keys, alert rules and webhooks from the YAML documents of a file, in\n' +
+        'order. Objects that already match are not changed, and other objects stay. If an object fails, the\n' +
+        'others are still applied.\n' +
         '${NAME} is replaced by an environment variable. "export" prints the same format.',
     )
     .requiredOption('-f, --file <path>', 'file, or - for stdin')
@@ -255,7 +258,9 @@ function addAgent(program: Command, context: Context): void {
     .option('--threads <count>', 'number of worker threads; default: one per core')
     .option('--bandwidth <size>', 'maximum throughput per second, such as 50MiB')
     .addOption(
-      new Option('--log-level <level>', 'minimum level of log lines').choices(logLevels).default('info'),
+      new Option('--log-level <level>', 'minimum level of log lines')
+        .choices(logLevels)
+        .default(defaultLogLevel),
     )
     .addHelpText(
       'after',

@@ -7,7 +7,7 @@ import type { VerificationLevel } from '../../subjects/migrations/model/verifica
 import { verifications } from '../../subjects/migrations/verifications.ts'
 import { plural } from '../../subjects/kit/plural.ts'
 import { maxTextLength } from '../../subjects/kit/schemas.ts'
-import type { RuleEffect } from '../../subjects/migrations/model/rules.ts'
+import type { RuleEffect, RuleView } from '../../subjects/migrations/model/rules.ts'
 import { exclusions } from '../../subjects/rules/exclusions.ts'
 import { inclusions } from '../../subjects/rules/inclusions.ts'
 import { pathMappings } from '../../subjects/rules/path-mappings.ts'
@@ -83,9 +83,6 @@ interface OwnRule {
   readonly id: string
 }
 
-/** What the names of a copy's rules begin with. */
-const rulePrefix = (migrationId: string, effect: RuleEffect): string => `${migrationId}-${effect}-`
-
 /** The same glob has the same name each time. One that begins with a slash is one from the source on, as it was typed. */
 function rulesOf(
   migrationId: string,
@@ -98,15 +95,15 @@ function rulesOf(
     [...new Set(globs)].map(anchored).map((glob) => ({
       effect,
       glob,
-      id: rulePrefix(migrationId, effect) + digestOf(glob),
+      id: `${migrationId}-${effect}-${digestOf(glob)}`,
     }))
   return [...of('exclusion', exclude), ...of('inclusion', include)]
 }
 
 /** Those of a migration, which may have rules of others too. */
 function ownRulesOf({ migrationId, userDefinedExclusions, inclusions: including }: Migration): OwnRule[] {
-  const of = (effect: RuleEffect, rules: readonly { readonly id: string }[]) =>
-    rules.filter(({ id }) => id.startsWith(rulePrefix(migrationId, effect))).map(({ id }) => ({ effect, id }))
+  const of = (effect: RuleEffect, rules: readonly RuleView[]) =>
+    rules.filter(({ deletedWith }) => deletedWith === migrationId).map(({ id }) => ({ effect, id }))
   return [...of('exclusion', userDefinedExclusions), ...of('inclusion', including)]
 }
 
@@ -184,7 +181,8 @@ interface Made {
 }
 
 async function takeBack(session: Session, { mapping, added, rules }: Made): Promise<void> {
-  for (const { effect, id } of rules) await session.call(contractsOf[effect].delete, { id })
+  // They go with the migration, if there was one.
+  for (const { effect, id } of rules) await unlessMissing(session.call(contractsOf[effect].delete, { id }))
   if (mapping !== undefined) await session.call(pathMappings.delete, { pathMappingId: mapping })
   for (const { fileSystemId, role } of added) await session.call(filesystems.delete, { fileSystemId, role })
 }
@@ -215,7 +213,7 @@ async function prepared(
   made.mapping =
     source.path === target.path ? undefined : await map(session, migrationId, [from, source], [to, target])
   for (const rule of rules) {
-    if (await makeRule(session, rule)) made.rules.push(rule)
+    if (await makeRule(session, migrationId, rule)) made.rules.push(rule)
   }
   const namesOf = (effect: RuleEffect) => rules.filter((one) => one.effect === effect).map(({ id }) => id)
   const migration = await session.call(migrations.create, {
@@ -233,11 +231,15 @@ async function prepared(
 }
 
 /** Makes a rule, or takes the one that an earlier try left. Returns whether it was made. */
-async function makeRule(session: Session, { effect, id, glob }: GlobRule): Promise<boolean> {
+async function makeRule(
+  session: Session,
+  migrationId: string,
+  { effect, id, glob }: GlobRule,
+): Promise<boolean> {
   const { get, ...create } = contractsOf[effect]
   if ((await unlessMissing(session.call(get, { id }))) !== undefined) return false
   const description = `Made by ${product} copy for ${glob}`.slice(0, maxTextLength)
-  const rule = { id, description, patternType: 'GLOB', regex: glob } as const
+  const rule = { id, description, deletedWith: migrationId, patternType: 'GLOB', regex: glob } as const
   await session.call(create['create-regex'], rule).catch((error: unknown) => {
     throw inWords(error, (field) => (field === 'regex' ? flags[effect] : undefined))
   })
@@ -268,7 +270,7 @@ async function changeRules(
     throw new GantryError('NOT_ALLOWED_IN_STATE', `${migrationId} is ${state} with other globs: ${fix}`)
   }
   for (const rule of added) {
-    await makeRule(session, rule)
+    await makeRule(session, migrationId, rule)
     await session.call(contractsOf[rule.effect].attach, { migrationId, id: rule.id })
   }
   for (const { effect, id } of removed) {

@@ -36,10 +36,11 @@ function show(
   terminal: Terminal,
   contract: Contract,
   reply: unknown,
-  { form, columns: asked, input }: Shown,
+  { form, columns: typed, input }: Shown,
 ): void {
   const { columns, chart, next } = contract.cli ?? {}
   const schema = jsonSchema(contract.output)
+  const asked = typed?.map((name) => byTitle(name, columns))
   const chosen = asked === undefined ? reply : withFields(reply, schema, asked)
   if (form === 'json' || form === 'yaml') {
     terminal.out(dataText(terminal, form, chosen))
@@ -80,6 +81,10 @@ function show(
   }
 }
 
+/** The field of a column that is asked for by what stands at its head. */
+const byTitle = (name: string, columns: readonly string[] = []): string =>
+  columns.find((column) => titleOf(column) === name) ?? name
+
 const isMet = (when: object, value: unknown): boolean =>
   'is' in when ? value === when.is : !('isNot' in when) || value !== when.isNot
 
@@ -119,9 +124,9 @@ const inView = (reply: Row, { fields, onceStarted = [], figures, ifAny = [] }: V
 const isNone = (value: unknown): boolean =>
   value === undefined || value === 0 || value === false || (Array.isArray(value) && value.length === 0)
 
-/** A command with what the reply says for its placeholders. */
-const filled = (command: string, reply: Row): string =>
-  printable(command.replaceAll(/\{(\w+)\}/g, (_, name: string) => shellArgument(String(reply[name]))))
+/** A text with the values of fields for its placeholders, as a shell takes them. */
+export const filled = (text: string, values: Row): string =>
+  printable(text.replaceAll(/\{(\w+)\}/g, (_, name: string) => shellArgument(String(values[name]))))
 
 /** Writes what a command that is no call answers: as people read it, or in the form that is asked for. */
 export function presentOwn(

@@ -2,7 +2,7 @@ import type { Contract } from '../../subjects/kit/contract.ts'
 import { partField } from '../../subjects/kit/download.ts'
 import { filesystemKinds } from '../../subjects/filesystems/kinds.ts'
 import { catalogKinds } from '../../subjects/metadata/kinds.ts'
-import { fieldsOf, type JsonSchema, jsonSchema } from '../../subjects/kit/json-schema.ts'
+import { epochKeyword, fieldsOf, type JsonSchema, jsonSchema } from '../../subjects/kit/json-schema.ts'
 import { printable } from './terminal.ts'
 
 /** How a field's value is written: `list` and `record` may be given several times, `object` is JSON. */
@@ -23,6 +23,8 @@ export interface Field {
   readonly secret: boolean
   /** A list of paths that may be the lines of a file. */
   readonly lines: boolean
+  /** A moment, which may also be typed as a time ago. */
+  readonly moment: 'text' | 'epoch' | undefined
   /** All values that it can have, when they are few. */
   readonly choices: readonly string[] | undefined
 }
@@ -49,6 +51,7 @@ export function shapeOf(contract: Contract): Shape {
         schema,
         required: required.includes(name),
         secret: secrets.includes(name),
+        moment: schema.format === 'date-time' ? 'text' : schema[epochKeyword] === true ? 'epoch' : undefined,
         lines: contract.cli?.files?.includes(name) ?? false,
         choices: choicesOf(kindOf(schema) === 'list' ? (schema.items ?? {}) : schema),
       },

@@ -13,8 +13,8 @@ const noLines = {
 
 /**
  * Rows under a head line, in columns. Where a terminal is too narrow, the widest columns are wrapped, and what does not fit
- * even then is left out from the end and named; nothing is cut, as people go on with what they read. The first column and
- * ids stay whole, to be copied.
+ * even then is left out and named, from the end, states and progress last; nothing is cut, as people go on with what they
+ * read. The first column and ids stay whole, to be copied.
  */
 export function tableText(
   terminal: Terminal,
@@ -25,14 +25,15 @@ export function tableText(
   const safe = rows.map((row) => row.map(printable))
   const widths = terminal.isTty ? fittingWidths([titles, ...safe], terminal.columns) : undefined
   const fitted = (row: readonly string[]) =>
-    widths === undefined ? row : widths.map((width, column) => wrapped(row[column]!, width))
+    widths === undefined ? row : widths.map(({ column, width }) => wrapped(row[column]!, width))
   const table = new Table({
     head: fitted(titles).map((title) => terminal.style('bold', title)),
     chars: noLines,
     style: { head: [], border: [], 'padding-left': 0, 'padding-right': gap },
   })
   table.push(...safe.map((row) => [...fitted(row)]))
-  const left = widths === undefined ? [] : titles.slice(widths.length)
+  const isShown = (index: number) => widths?.some(({ column }) => column === index) ?? true
+  const left = titles.filter((_, index) => !isShown(index))
   const note = left.length === 0 ? '' : `Not shown, as the terminal is too narrow: ${left.join(', ')}\n`
   return `${lines(table.toString())}${note}`
 }
@@ -53,26 +54,40 @@ export function pairsText(terminal: Terminal, pairs: readonly (readonly [string,
 const maxWholeShare = 0.6
 const isKey = (title: string, column: number): boolean => column === 0 || title === 'id'
 
-/** Widths of the columns that fit, the widest ones made narrower; undefined when all do as they are. */
-function fittingWidths(rows: readonly (readonly string[])[], columns: number): number[] | undefined {
+/** How a thing is: what people look for in a list first, beside the name. */
+const lastToGo = ['state', 'status', 'migratedPercentage', 'failedPathCount', 'failedPaths']
+
+/** What is left when one column less is shown; the first one stays. */
+function withoutLeast(titles: readonly string[], columns: readonly number[]): readonly number[] {
+  const others = columns.slice(1)
+  const least = others.findLast((column) => !lastToGo.includes(titles[column]!)) ?? others.at(-1)
+  return columns.filter((column) => column !== least)
+}
+
+/** The columns that fit, the widest ones made narrower; undefined when all do as they are. */
+function fittingWidths(
+  rows: readonly (readonly string[])[],
+  columns: number,
+): readonly { readonly column: number; readonly width: number }[] | undefined {
   const [titles = []] = rows
   const natural = titles.map((_, column) => Math.max(...rows.map((row) => row[column]!.length)))
   const isWhole = (column: number) =>
     isKey(titles[column]!, column) && natural[column]! <= columns * maxWholeShare
   const sumOf = (widths: readonly number[]) => widths.reduce((sum, width) => sum + width + gap, -gap)
   if (sumOf(natural) <= columns) return undefined
-  for (let count = natural.length; ; count--) {
-    const widths = natural.slice(0, count).map((width) => Math.min(width, columns))
+  for (let shown: readonly number[] = [...titles.keys()]; ; shown = withoutLeast(titles, shown)) {
+    const widths = shown.map((column) => Math.min(natural[column]!, columns))
     const flexible = () =>
       widths
-        .map((width, column) => ({ width, column }))
-        .filter(({ width, column }) => width > minColumnWidth && !isWhole(column))
+        .map((width, index) => ({ width, index }))
+        .filter(({ width, index }) => width > minColumnWidth && !isWhole(shown[index]!))
     while (sumOf(widths) > columns) {
       const [widest] = flexible().toSorted((one, other) => other.width - one.width)
       if (widest === undefined) break
-      widths[widest.column] = widest.width - 1
+      widths[widest.index] = widest.width - 1
     }
-    if (sumOf(widths) <= columns || count <= 1) return widths
+    if (sumOf(widths) <= columns || shown.length <= 1)
+      return shown.map((column, index) => ({ column, width: widths[index]! }))
   }
 }
 

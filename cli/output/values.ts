@@ -3,6 +3,7 @@ import { resolve } from 'node:path'
 import type { Contract } from '../../subjects/kit/contract.ts'
 import type { FieldText } from '../../subjects/kit/coerce.ts'
 import { siteMediaType } from '../../subjects/filesystems/properties.ts'
+import { durationMs, durationPattern } from '../../subjects/kit/duration.ts'
 import { GantryError } from '../../subjects/kit/errors.ts'
 import { pathLines } from './path-lines.ts'
 import { type Field, type Shape, typed } from './shape.ts'
@@ -46,7 +47,7 @@ export async function inputOf(
         ? fetchLines(name, text, sources)
         : takesSiteFiles(field)
           ? await fetchProperties(field, name, text, sources)
-          : text
+          : fetchMoment(field, text)
     if (field.kind === 'object') checkJson(name, itsText)
     texts[field.name] = itsText
   }
@@ -58,6 +59,15 @@ export async function inputOf(
   }
   return input
 }
+
+/** A time ago as the moment that it was. */
+function fetchMoment({ moment }: Field, text: FieldText): FieldText {
+  if (moment === undefined || typeof text !== 'string' || !ago.test(text)) return text
+  const then = new Date(Date.now() - durationMs(text))
+  return moment === 'epoch' ? String(then.getTime()) : then.toISOString()
+}
+
+const ago = new RegExp(durationPattern)
 
 /** Whether `@file` and `-` stand for the content of a file and of standard input. */
 export const mayBeElsewhere = ({ secret, kind, schema }: Field): boolean =>

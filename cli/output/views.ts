@@ -110,6 +110,7 @@ export const views: Readonly<Record<string, View>> = {
     fields: [...job, 'level', 'paths'],
     onceStarted: ['filesOnSource', 'filesOnTarget', 'totalDiscrepancies'],
     ifAny: [
+      'failedPaths',
       'filesMissingOnTarget',
       'directoriesMissingOnTarget',
       'filesMissingOnSource',

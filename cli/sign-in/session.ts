@@ -26,16 +26,23 @@ export interface Session {
 /** A broker on this host answers in milliseconds; one far away within this time, or it is not there. */
 const connectTimeoutMs = 5_000
 
+export interface SessionOptions {
+  /** Address of the broker; default: that of the token. */
+  readonly server?: string | undefined
+  /** What starts the platform whose broker is at an address. */
+  readonly startOf?: ((broker: string) => string) | undefined
+}
+
 /**
  * Connects to the platform that made the token, or to `server`.
  * @throws GantryError UNAVAILABLE when nobody is there, UNAUTHENTICATED when the token is refused
  */
 export async function openSession(
   { token, source, location }: FoundToken,
-  server?: string,
+  { server, startOf }: SessionOptions = {},
 ): Promise<Session> {
   const url = server ?? location.nats
-  const connection = await connect(url, token, source)
+  const connection = await connect(url, token, { source, startOf })
   const answered = async <T>(answer: Promise<T>): Promise<T> => {
     try {
       return await answer
@@ -58,7 +65,11 @@ export async function openSession(
   }
 }
 
-async function connect(url: string, token: string, source: string): Promise<NatsConnection> {
+async function connect(
+  url: string,
+  token: string,
+  { source, startOf = () => `${product} up` }: Pick<SessionOptions, 'startOf'> & { readonly source: string },
+): Promise<NatsConnection> {
   try {
     return await connectWithToken(url, token, { name: 'cli', reconnect: false, timeoutMs: connectTimeoutMs })
   } catch (error) {
@@ -72,7 +83,7 @@ async function connect(url: string, token: string, source: string): Promise<Nats
     }
     throw new GantryError(
       'UNAVAILABLE',
-      `${url} does not respond: start the platform with "${product} up", or set another address with --server`,
+      `${url} does not respond: start the platform with "${startOf(url)}", or set another address with --server`,
       { cause: error },
     )
   }

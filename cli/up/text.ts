@@ -60,7 +60,12 @@ function signInLines(
 
 /** How a start with these flags is typed here. */
 export const startText = (terminal: Terminal, env: NodeJS.ProcessEnv, flags: readonly string[]): string =>
-  `${env['npm_command'] === 'start' ? `${homeText(env)}npm start --` : `${commandText(terminal, env)} up`} ${flags.join(' ')}`
+  [
+    ...(env['npm_command'] === 'start'
+      ? [`${homeText(env)}npm start`, ...(flags.length > 0 ? ['--'] : [])]
+      : [`${commandText(terminal, env)} up`]),
+    ...flags,
+  ].join(' ')
 
 /** How the command is typed here, with the folder when that is not the default. */
 const commandText = ({ command }: Terminal, env: NodeJS.ProcessEnv): string =>

@@ -1,12 +1,13 @@
 import { ConfigError } from '../../config/config-error.ts'
 import { problemOfFile } from '../../config/file-problem.ts'
-import { givenPorts, PortsError } from '../../config/ports.ts'
+import { type GivenPorts, givenPorts, PortsError } from '../../config/ports.ts'
 import { flagOf, offsetKey, type PortKey, portKeys } from '../../config/port-settings.ts'
 import { reachOf } from '../../config/reach.ts'
 import type { Log } from '../../broker/common/log.ts'
 import { defaultLeaseMs } from '../../broker/lease/lease.ts'
 import { findNatsServer } from '../../broker/server/nats-server.ts'
 import { isGantryError } from '../../subjects/kit/errors.ts'
+import { defaultLogLevel } from '../../subjects/observability/logging.ts'
 import type { Context } from '../context.ts'
 import { exitCodes } from '../exit-codes.ts'
 import { oneLine } from '../failure.ts'
@@ -16,6 +17,8 @@ import { startPlatform } from '../assembly/platform.ts'
 import { stopSignals } from '../signals.ts'
 import { homeFolder } from '../sign-in/token.ts'
 import { buildUi } from '../../ui/build/build.ts'
+import { composeVariable } from '../typed-command.ts'
+import { noteStart } from './last-start.ts'
 import { readyText, startText } from './text.ts'
 
 export interface UpOptions {
@@ -25,7 +28,8 @@ export interface UpOptions {
 }
 
 /** `gantry up`: runs the platform until Ctrl-C. Resolves to the exit code; throws what nobody expected. */
-export async function up(context: Context, { logLevel, ports }: UpOptions): Promise<number> {
+export async function up(context: Context, options: UpOptions): Promise<number> {
+  const { logLevel, ports } = options
   const { terminal, env } = context
   const home = homeFolder(context)
   const signals = stopSignals(() => process.exit(exitCodes.interrupted.status))
@@ -52,12 +56,13 @@ export async function up(context: Context, { logLevel, ports }: UpOptions): Prom
       // An orderly stop would write: work in progress is left as after a kill.
       onLeaseLost: (reason) => {
         terminal.err(
-          `${terminal.errStyle('red', 'error:')} Gantry has stopped because its lease on the store ended: ${reason}. Start it again.\n`,
+          `${terminal.errStyle('red', 'error:')} Gantry has stopped because its lease on the store ended: ${reason}.\nStart it again: ${startText(terminal, env, flagsOf(options, ports))}\n`,
         )
         process.exit(exitCodes.failed.status)
       },
       log,
     })
+    noteStart(home, { broker: platform.tcpUrl, flags: lastingFlags(options, given, env) })
     if (!stopping) {
       terminal.out(readyText(terminal, platform, { home, env, seconds: process.uptime() }))
       platform.markPasswordsSeen()
@@ -71,7 +76,9 @@ export async function up(context: Context, { logLevel, ports }: UpOptions): Prom
     if (text === undefined) throw error
     terminal.err(`${terminal.errStyle('red', 'error:')} ${text}\n`)
     if (error instanceof PortsError && error.freeOffset !== undefined)
-      terminal.err(`Start on free ports: ${startText(terminal, env, movedFlags(ports, error.freeOffset))}\n`)
+      terminal.err(
+        `Start on free ports: ${startText(terminal, env, flagsOf(options, { ...ports, [offsetKey]: String(error.freeOffset) }))}\n`,
+      )
     return exitCodes.failed.status
   } finally {
     signals.dispose()
@@ -104,12 +111,18 @@ const minLeaseSeconds = 2
 /** Whoever restarts on another host waits for so long. */
 const maxLeaseSeconds = 600
 
-/** The flags of ports as they are typed, with another offset. */
-const movedFlags = (given: UpOptions['ports'], offset: number): string[] =>
-  portKeys.flatMap((key) => {
-    const value = key === offsetKey ? String(offset) : given[key]
-    return value === undefined ? [] : [flagOf(key), value]
-  })
+/** The flags of a start as they are typed, with these ports. */
+const flagsOf = ({ logLevel }: UpOptions, ports: UpOptions['ports']): string[] => [
+  ...portKeys.flatMap((key) => (ports[key] === undefined ? [] : [flagOf(key), ports[key]])),
+  ...(logLevel === defaultLogLevel ? [] : ['--log-level', logLevel]),
+]
+
+/** The same with the ports of the environment, which the next shell may not have; a container has them again by itself. */
+function lastingFlags(options: UpOptions, ports: GivenPorts, env: NodeJS.ProcessEnv): string[] {
+  if (env[composeVariable]) return []
+  const values = portKeys.map((key) => [key, ports[key]?.value.toString()] as const)
+  return flagsOf(options, Object.fromEntries(values))
+}
 
 /** What is to be mended, a line for each, for faults of the configuration and the machine; undefined for our own. */
 function configurationText(error: unknown): string | undefined {

@@ -1,4 +1,5 @@
 import type { Input, Output } from '../../subjects/kit/contract.ts'
+import { durationMs } from '../../subjects/kit/duration.ts'
 import { notAccepted } from '../../subjects/kit/errors.ts'
 import { type Aggregate, aggregatesOf, type MetricKind } from '../../subjects/observability/metric-model.ts'
 import {
@@ -14,9 +15,6 @@ import { reachMs, type Tier, tiers } from './tiers.ts'
 
 type Query = (typeof observability)['query_scalar_metrics']
 type Points = Output<Query>['series'][number]['points']
-
-const unitMs: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 }
-const durationMs = (text: string): number => Number(text.slice(0, -1)) * unitMs[text.at(-1)!]!
 
 /** Steps of a window when none is asked for: a line of a terminal. */
 const defaultSteps = 60

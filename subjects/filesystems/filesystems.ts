@@ -403,7 +403,7 @@ export const filesystems = resource('filesystems', {
     errors: ['IN_USE'],
     audit: { object: 'role' },
     http: [{ method: 'DELETE', path: '/api/v1/filesystems' }],
-    cli: { args: ['role'] },
+    cli: { args: ['role'], confirms: 'This deletes every {role} from Gantry; the files stay.' },
   },
   health: {
     summary: 'Check whether a filesystem can be reached',
@@ -484,6 +484,7 @@ export const filesystems = resource('filesystems', {
     cli: {
       args: ['fileSystemId', 'path'],
       example: 'gantry filesystems delete-path my-target /data/old --recursive',
+      confirms: 'This removes {path} from the filesystem {fileSystemId} and cannot be undone.',
       failed: { field: 'complete', is: false },
     },
     deadlineMs: storeDeadlineMs,

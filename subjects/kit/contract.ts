@@ -63,6 +63,8 @@ export interface CliShape {
    * with the id of the key; where `with` is given, it does so only if that field is.
    */
   readonly confirmOwn?: { readonly key: string; readonly with?: string }
+  /** It takes away more than one object of Gantry, or files: what that is, with `{field}` for fields of the input. The command asks for confirmation. */
+  readonly confirms?: string
   /** The reply says that something is wrong when one of its fields has this value: the exit code is that of a failure. */
   readonly failed?: { readonly field: string; readonly is: boolean | string }
 }

@@ -37,6 +37,7 @@ export interface JsonSchema {
   /** `base64`: a text that stands for bytes, such as those of a file. */
   readonly contentEncoding?: string
   /** Of a text that people have as a file. */
+  readonly format?: string
   readonly contentMediaType?: string
 }
 

@@ -146,7 +146,7 @@ export const MetadataMigration = model('MetadataMigration', {
       description: 'Phase of a running migration: comparing all objects, or following changes',
     }),
   ),
-  reason: Type.Optional(Text('Why the migration makes no progress, or has failed')),
+  reason: Type.Optional(Text('Why the migration makes no progress, retries objects, or has failed')),
   changeDetection: Type.Optional(
     Type.Enum(['events', 'comparison'], {
       description:

@@ -202,6 +202,7 @@ export const migrationCommands = definitions({
     output: Outcomes,
     ...commandToAll,
     http: [{ method: 'DELETE', path: '/api/v1/migrations' }],
+    cli: { confirms: 'This deletes all migrations that are not running; the copied files stay.' },
   },
   'delete-with-assets': {
     summary: 'Delete a migration with its verifications, cleanups and reports (files stay)',

@@ -73,11 +73,11 @@ const ReportFile = reportFile('VerificationReportFileMetadata', verificationRepo
 
 const audit = { object: 'verificationId' } as const
 const byId = strict({ verificationId })
-/** Where there are some, people want to see them. */
-const showDifferences = {
-  command: 'gantry verifications report {id}',
-  when: { field: 'totalDiscrepancies', isNot: 0 },
-} as const
+/** Where there are some, people want to see them; those that the migration knows of have a reason there. */
+const showDifferences = [
+  { command: 'gantry migrations failures {migrationId}', when: { field: 'failedPaths', isNot: 0 } },
+  { command: 'gantry verifications report {id}', when: { field: 'totalDiscrepancies', isNot: 0 } },
+] as const
 
 export const verifications = resource('verifications', {
   create: {
@@ -94,7 +94,7 @@ export const verifications = resource('verifications', {
       example: 'gantry verifications create nightly --level digest',
       next: [
         { command: 'gantry verifications get {id}', when: { field: 'status', is: 'QUEUED' } },
-        showDifferences,
+        ...showDifferences,
       ],
       waits: { verb: 'get', by: 'verificationId', zero: ['totalDiscrepancies', 'unreadablePaths'] },
     },
@@ -129,7 +129,7 @@ export const verifications = resource('verifications', {
     output: Verification,
     errors: jobErrors.byId,
     http: [{ method: 'GET', path: '/api/v1/verifications/{verificationId}' }],
-    cli: { args: ['verificationId'] },
+    cli: { args: ['verificationId'], next: showDifferences },
   },
   cancel: {
     summary: 'Cancel a queued or running verification',

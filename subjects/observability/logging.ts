@@ -4,6 +4,7 @@ import { model, strict } from '../kit/schemas.ts'
 
 /** From which on lines are written. */
 export const logLevels = ['debug', 'info', 'warn', 'error', 'silent'] as const
+export const defaultLogLevel = 'info'
 
 const level = Type.Enum([...logLevels], {
   description: 'Minimum level of log lines; debug logs each request',

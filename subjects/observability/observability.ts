@@ -2,6 +2,7 @@ import { Type } from 'typebox'
 import { internalResource, resource } from '../kit/contract.ts'
 import { from, Part } from '../kit/download.ts'
 import { Prefix } from '../extensions/model.ts'
+import { durationPattern } from '../kit/duration.ts'
 import { form } from '../kit/forms.ts'
 import { aggregates, Help, Kind, Labels, Measurement, metricLimits, MetricName } from './metric-model.ts'
 import { Count, list, model, Nothing, strict, SubjectPattern, Text, Timestamp } from '../kit/schemas.ts'
@@ -18,7 +19,7 @@ export const maxPointsOfSeries = 1_500
 const Duration = (description: string) =>
   Type.String({
     maxLength: 8,
-    ...form('^\\d{1,6}[smhd]$', 'a duration such as 30s, 5m, 1h or 7d'),
+    ...form(durationPattern, 'a duration such as 30s, 5m, 1h or 7d'),
     description,
   })
 

@@ -265,6 +265,27 @@ test('a key that may not do this is exit code 4', async () => {
   expect(why).toContain('EXCEEDS_ROLE')
 })
 
+test('what takes away many objects, or files, asks first; without a terminal it takes --yes', async () => {
+  const asked = [
+    [
+      ['migrations', 'delete-all'],
+      'This deletes all migrations that are not running; the copied files stay.',
+    ],
+    [['filesystems', 'clear', 'source'], 'This deletes every source from Gantry; the files stay.'],
+    [
+      ['filesystems', 'delete-path', 'nowhere', '/a b', '--recursive'],
+      "This removes '/a b' from the filesystem nowhere and cannot be undone.",
+    ],
+  ] as const
+  for (const [words, consequence] of asked) {
+    const { code, err } = await operator(...words)
+    expect(code).toBe(2)
+    expect(err).toBe(`error: ${consequence} Add --yes to confirm. (INVALID_INPUT)\n`)
+  }
+  const { code, out } = await operator('migrations', 'delete-all', '--yes', '--json')
+  expect({ code, out }).toEqual({ code: 0, out: '[]\n' })
+})
+
 test('a platform that is not there is exit code 3', async () => {
   const server = `nats://127.0.0.1:${await freePort()}`
   const { code, err } = await operator('info', '--server', server)

@@ -204,6 +204,8 @@ test.each([
   ['an address with a path', { 'platform.url': 'https://x.example/gantry' }, 'platform.url'],
   ['an address that is none', { 'platform.url': 'x.example' }, 'platform.url'],
   ['an address of another kind', { 'platform.url': 'javascript:alert(1)' }, 'platform.url'],
+  ['a WebSocket address of another kind', { 'websocket.url': 'https://x.example' }, 'websocket.url'],
+  ['a WebSocket address with a path', { 'websocket.url': 'wss://x.example/ws' }, 'websocket.url'],
 ])('%s is refused by name, and nothing is changed', async (_, change, named) => {
   await load()
   const good = readFileSync(`${path}.backup`, 'utf8')

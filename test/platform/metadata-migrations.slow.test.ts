@@ -113,6 +113,7 @@ test('what cannot be read fails alone, and is tried again before the next compar
   await make({ comparisonPeriodSeconds: 86_400 })
   const first = await reaches('the rest', ({ phase, failed }) => phase === 'following' && failed === 3)
   expect(first).toMatchObject({ state: 'RUNNING', tables: 1, functions: 1 })
+  expect(first.reason).toMatch(/^retrying 3 objects, such as the \S+ \S+: .*it is not valid JSON/)
   expect(await platform.call(metadataMigrations.objects, { migrationName: name(), state: 'failed' })).toEqual(
     ['database', 'function', 'table'].map((kind) =>
       expect.objectContaining({
@@ -125,6 +126,7 @@ test('what cannot be read fails alone, and is tried again before the next compar
   for (const write of wholeAgain) write()
   const whole = await reaches('all of it', ({ failed, tables }) => failed === 0 && tables === 3)
   expect(whole).toMatchObject({ databases: 2, functions: 2, compared: first.compared })
+  expect(whole.reason).toBeUndefined()
   await platform.call(metadataMigrations.stop, { migrationName: name() })
 })
 
@@ -145,6 +147,21 @@ test('an alert tells of what did not arrive, and is resolved when it has', async
   await platform.call(metadataMigrations.update, { migrationName: name(), onConflict: 'overwrite' })
   await alertOf('resolved')
   await platform.call(alerts['delete-rule'], { name: rule.name })
+})
+
+test('one for once whose documents are broken says why it goes on, at once', async () => {
+  await create('one')
+  await create('broken')
+  const file = join(lake.root, 'source', `metadata-${count}`, 'sales/tables/broken.json')
+  writeFileSync(file, '{')
+  await make({ once: true })
+  const watching = begin(['watch', name(), '--metadata'], { env: { GANTRY_HOME: platform.home } })
+  await until('the reason is told', () =>
+    /retrying the table sales\.broken: .+JSON/.test(watching.written.out),
+  )
+  expect(await get()).toMatchObject({ state: 'RUNNING' })
+  await platform.call(metadataMigrations.stop, { migrationName: name() })
+  await watching.ended
 })
 
 test('it is watched until its end, and among all that run', async () => {

@@ -118,6 +118,10 @@ test(
     await stopHalfway()
     const [begun] = inodes()
     expect(begun).toBeDefined()
+    const kept = await progressOf(migrationId)
+    expect(kept.migratedBytes).toBeGreaterThan(0)
+    expect(kept.migratedBytes).toBeLessThan(kept.totalBytes)
+    expect(kept.migratedPercentage).toBe(Math.floor((kept.migratedBytes / kept.totalBytes) * 100))
     const completed = await nextEvent(platform, 'completed', migrationId)
     await platform.call(migrations.resume, { migrationId })
     expect(await completed.payload).toMatchObject({ failedPathCount: 0 })
@@ -128,6 +132,7 @@ test(
     await platform.call(migrations.reset, { migrationId })
     await stopHalfway({ resumable: false })
     await until('nothing is left', () => readdirSync(path).length === 0)
+    expect((await progressOf(migrationId)).migratedBytes).toBe(0)
   },
 )
 

@@ -15,7 +15,7 @@ import { temporaryName } from '../../services/drivers/paths/temporary-names.ts'
 import { startTestPlatform, type TestPlatform } from '../support/platform.ts'
 import { until } from '../support/until.ts'
 
-const folder = createFolder('from', 'to', 'mapped', 'deep')
+const folder = createFolder('from', 'to', 'mapped', 'deep', 'own')
 let platform: TestPlatform
 beforeAll(async () => {
   for (const name of ['a/1.csv', 'a/2.tmp', 'a/b/3.csv', 'c/4.bin', '.snapshot/a/1.csv']) {
@@ -27,6 +27,7 @@ beforeAll(async () => {
   await addLocal(platform, 'deep', 'source', folder.deep)
   await addLocal(platform, 'to', 'target', folder.to)
   await addLocal(platform, 'mapped', 'target', folder.mapped)
+  await addLocal(platform, 'own', 'target', folder.own)
 })
 afterAll(async () => {
   await platform[Symbol.asyncDispose]()
@@ -294,6 +295,36 @@ test('a mapping must not lead into the source', async () => {
   await platform.call(pathMappings.delete, { pathMappingId: 'inside' })
   await platform.call(pathMappings.create, { pathMappingId: 'beside', ...mapping, targetPath: '/copy' })
   expect((await create()).pathMappings).toHaveLength(1)
+})
+
+test('what was made to be deleted with a migration goes with it, unless another one uses it', async () => {
+  const own = { deletedWith: 'owner', value: 1, unit: 'TB' } as const
+  await platform.call(exclusions['create-file-size'], { id: 'own', ...own })
+  await platform.call(exclusions['create-file-size'], { id: 'own, detached', ...own })
+  await platform.call(exclusions['create-file-size'], { id: 'own, lent', ...own })
+  await platform.call(inclusions['create-file-size'], { id: 'own', ...own, deletedWith: 'borrower' })
+  const { deletedWith } = await platform.call(exclusions.get, { id: 'own' })
+  expect(deletedWith).toBe('owner')
+  const created = { path: '/c', source: 'from', target: 'own', defaultExclusions: false }
+  await platform.call(migrations.create, {
+    ...created,
+    ...{ migrationId: 'owner', exclusions: ['own', 'own, lent'] },
+  })
+  await platform.call(migrations.create, {
+    ...created,
+    ...{ migrationId: 'borrower', path: '/a', exclusions: ['own, lent'] },
+  })
+  const left = async () => ({
+    exclusions: idsOf(await platform.call(exclusions.list, { scope: 'userDefined' })).filter((id) =>
+      id.startsWith('own'),
+    ),
+    inclusions: idsOf(await platform.call(inclusions.list, {})).filter((id) => id.startsWith('own')),
+  })
+  await platform.call(migrations.delete, { migrationId: 'owner' })
+  expect(await left()).toEqual({ exclusions: ['own, lent'], inclusions: ['own'] })
+  await platform.call(migrations.delete, { migrationId: 'borrower' })
+  expect(await left()).toEqual({ exclusions: ['own, lent'], inclusions: [] })
+  await platform.call(exclusions.delete, { id: 'own, lent' })
 })
 
 test('a migration has no more patterns than can be matched', async () => {

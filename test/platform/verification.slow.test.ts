@@ -11,7 +11,7 @@ import { addLocal, createFolder, migrate } from '../support/migrations.ts'
 import { createHome, startTestPlatform, type TestPlatform } from '../support/platform.ts'
 import { until } from '../support/until.ts'
 
-const folder = createFolder('from', 'to', 'large', 'largeCopy')
+const folder = createFolder('from', 'to', 'large', 'largeCopy', 'pipes', 'noPipes')
 let home: string
 let platform: TestPlatform
 beforeAll(async () => {
@@ -222,4 +222,18 @@ test('two at once, the others wait; an end is at once; what was under way begins
   expect(others.length).toBeGreaterThan(0)
   expect(await idsOf('everything')).toEqual(others)
   expect(readdirSync(join(home, 'reports')).toSorted()).toEqual(others)
+})
+
+test('what the migration could not copy is told, with where its reasons are', async () => {
+  execFileSync('mkfifo', [join(folder.pipes, 'pipe')])
+  await addLocal(platform, 'pipes', 'source', folder.pipes)
+  await addLocal(platform, 'no-pipes', 'target', folder.noPipes)
+  await migrate(platform, { migrationId: 'pipes', source: 'pipes', target: 'no-pipes' })
+  const { out, err, code } = await gantry(['verifications', 'create', 'pipes', '--wait'], {
+    env: { GANTRY_HOME: home },
+    isTty: true,
+  })
+  expect(code).toBe(1)
+  expect(out).toMatch(/\nfailedPaths +1\n/)
+  expect(err).toContain('Next: gantry migrations failures pipes\n')
 })

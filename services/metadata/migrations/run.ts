@@ -7,6 +7,7 @@ import type { Collection } from '../../../broker/state/collection.ts'
 import { emission } from '../../../broker/state/events.ts'
 import { type ErrorCode, isGantryError } from '../../../subjects/kit/errors.ts'
 import { maxTextLength } from '../../../subjects/kit/schemas.ts'
+import { plural } from '../../../subjects/kit/plural.ts'
 import { shortened } from '../../../subjects/kit/shortened.ts'
 import { failureClasses } from '../../../subjects/migrations/model/failure-classes.ts'
 import {
@@ -755,11 +756,23 @@ export class Run {
   async #tell(progress: Omit<ProgressRecord, 'figures'>): Promise<void> {
     this.#progress = progress
     if (this.#book === undefined) return
-    const told = { ...progress, figures: this.#book.figures }
+    const reason = progress.reason ?? this.#whyRetried()
+    const told = { ...progress, ...(reason !== undefined && { reason }), figures: this.#book.figures }
     const text = JSON.stringify(told)
     if (text === this.#toldProgress) return
     await this.#dependencies.progress.put(this.#internalId, told)
     this.#toldProgress = text
+  }
+
+  /** Why something is tried again, while it may pass. */
+  #whyRetried(): string | undefined {
+    const [first, ...more] = [...this.#book.all()].filter(mayPass)
+    if (first === undefined) return undefined
+    const { kind, database, name, message } = first
+    const which = `${kind} ${name === undefined ? database : `${database}.${name}`}`
+    const what =
+      more.length === 0 ? `the ${which}` : `${plural(more.length + 1, 'object')}, such as the ${which}`
+    return shortened(`retrying ${what}${message === undefined ? '' : `: ${message}`}`, maxTextLength)
   }
 
   /** Whether somebody has to decide before it goes on; it is FAILED then. */

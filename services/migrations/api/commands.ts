@@ -85,6 +85,10 @@ export function commandHandlers(
     await forgetWork(dependencies, workIdOf(record))
     await dependencies.forgetHistory(record.internalId)
     await dependencies.forgetLimit(migrationId)
+    const others = await records.all()
+    await dependencies.rules.deleteWith(migrationId, (effect, id) =>
+      others.some((other) => other[`${effect}s`]?.includes(id)),
+    )
     return record
   }
   /** Does the same with all; one that is in no state for it, or gone, holds up no other. */

@@ -13,7 +13,8 @@ import type { ActionPolicy } from '../../../subjects/migrations/model/terms.ts'
 import { allFolders, startRegion } from '../../engine/items/items.ts'
 import { ComesAgain, type Mover, type MoveSpec } from '../../engine/mover.ts'
 import type { FailureLedger } from '../failures/failures.ts'
-import type { InFlightProgress } from '../progress/in-flight-progress.ts'
+import type { InFlightProgress, MeteredTransfer } from '../progress/in-flight-progress.ts'
+import { type Moved, readMeter } from '../../engine/run/meter.ts'
 import { Frontier, type FrontierBounds } from './frontier.ts'
 import { ItemLoop } from './item-loop.ts'
 import { childLanes, firstLanesOf, isMoving, lanesOf, lastLane } from './lanes.ts'
@@ -92,6 +93,7 @@ export class ActiveMigration {
   readonly #checkpoints: CheckpointWriter
   /** Whether all folders get their times, those included that no item was made for. */
   #isFinishingAll = false
+  readonly #handedBack: MeteredTransfer[] = []
   readonly #wakeUp = new Signal()
 
   private constructor(
@@ -126,6 +128,7 @@ export class ActiveMigration {
       onIdle: () => {
         if (!this.#isScanned) this.#wakeUp.wake()
       },
+      onHandedBack: (transfer) => this.#handedBack.push(transfer),
       signal: this.#end.signal,
     })
     // What fails before anybody waits for it is told to whoever does.
@@ -153,6 +156,18 @@ export class ActiveMigration {
       forStorage: this.#frontier.waitsForStorage || this.#queue.waitsForRoom,
       deferrals: this.#loop.deferrals.reasons,
     }
+  }
+
+  /** What is at the target of items that were handed back when the work ended. */
+  get handedBack(): Moved {
+    const moved = this.#handedBack.map(({ meter }) => readMeter(meter))
+    const sumOf = (name: keyof Moved) => moved.reduce((sum, one) => sum + one[name], 0)
+    return { bytes: sumOf('bytes'), files: sumOf('files') }
+  }
+
+  /** The record says what was handed back, or others work on it again. */
+  close(): void {
+    for (const transfer of this.#handedBack.splice(0)) transfer.end()
   }
 
   /** Whether nothing was ever put into the queue. */

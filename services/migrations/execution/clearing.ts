@@ -4,7 +4,7 @@ import type { Log } from '../../../broker/common/log.ts'
 import type { NatsConnection } from '../../../broker/rpc/connection.ts'
 import type { Collection } from '../../../broker/state/collection.ts'
 import type { Mover, MoveSpec } from '../../engine/mover.ts'
-import { isCounted, type MigrationRecord, workIdOf } from '../lifecycle/record.ts'
+import { isCounted, type Left, type MigrationRecord, workIdOf } from '../lifecycle/record.ts'
 import { isActive } from '../lifecycle/states.ts'
 import { applyTransition } from '../lifecycle/transition.ts'
 import { forgetWork, type WorkStores } from '../progress/work.ts'
@@ -14,22 +14,20 @@ interface Stores extends WorkStores {
   readonly mover: Pick<Mover, 'forget'>
 }
 
-type Behind = Pick<MigrationRecord, 'behindSince'>
-
 /** The work was ended: by a stop, by somebody more urgent, by a reset, which leaves what nobody needs any more. */
-export async function halted(stores: Stores, record: MigrationRecord, behind: Behind): Promise<void> {
+export async function halted(stores: Stores, record: MigrationRecord, left: Left): Promise<void> {
   const { records } = stores
   const { migrationId } = record
   const workId = workIdOf(record)
-  await drained(stores, record, behind)
+  await drained(stores, record, left)
   const latest = await records.get(migrationId)
   if (latest === undefined || workIdOf(latest) !== workId) {
     await stores.mover.forget(record.internalId)
     return forgetWork(stores, workId)
   }
-  if (latest.state !== 'SCHEDULED' || behind.behindSince === undefined) return
+  if (latest.state !== 'SCHEDULED' || Object.keys(left).length === 0) return
   await records.update(migrationId, (current) =>
-    workIdOf(current) === workId && current.state === 'SCHEDULED' ? { ...current, ...behind } : undefined,
+    workIdOf(current) === workId && current.state === 'SCHEDULED' ? { ...current, ...left } : undefined,
   )
 }
 
@@ -37,19 +35,21 @@ export async function halted(stores: Stores, record: MigrationRecord, behind: Be
 export async function drained(
   { records, connection, mover }: Stores,
   { migrationId, internalId }: MigrationRecord,
-  behind: Behind,
+  left: Left,
 ): Promise<void> {
   const record = await applyTransition(records, migrationId, 'drained', (current) =>
-    current.internalId === internalId ? left(current, behind) : undefined,
+    current.internalId === internalId ? ended(current, left) : undefined,
   )
   if (record === undefined || record.resumable) return
   await mover.forget(internalId)
   await Queue.deleteByName(connection, workIdOf(record))
 }
 
-/** One that cannot go on is not behind: it does not follow its source any more. */
-const left = ({ behindSince: _before, ...current }: MigrationRecord, behind: Behind): MigrationRecord =>
-  current.resumable ? { ...current, ...behind } : current
+/** One that cannot go on is not behind, as it does not follow its source any more, and nothing is kept for it. */
+const ended = (
+  { behindSince: _behind, handedBack: _handedBack, ...current }: MigrationRecord,
+  left: Left,
+): MigrationRecord => (current.resumable ? { ...current, ...left } : current)
 
 export interface SweepOptions extends WorkStores {
   readonly records: Collection<typeof MigrationRecord>

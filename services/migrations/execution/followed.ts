@@ -4,7 +4,7 @@ import type { Changes } from '../live/changes.ts'
 import { type ChangesView, lagSeconds } from '../live/following.ts'
 import { momentOf, monotonicMs, timeOf } from '../../../broker/common/monotonic.ts'
 import type { WorkState } from '../progress/conditions.ts'
-import type { MigrationRecord } from '../lifecycle/record.ts'
+import type { Left, MigrationRecord } from '../lifecycle/record.ts'
 import { isWorkedOn } from '../lifecycle/states.ts'
 import type { KnownRoots } from './roots.ts'
 
@@ -49,6 +49,7 @@ export const newFollowed = (record: MigrationRecord): Followed => ({
 /** Nobody is at work on it. */
 export function ended(followed: Followed): void {
   followed.behindMs = behindMsOf(followed)
+  followed.active?.work.close()
   followed.work = undefined
   followed.settings = undefined
   followed.active = undefined
@@ -93,9 +94,13 @@ export const gapOf = (followed: Followed): number | undefined =>
     : undefined
 
 /** What a record keeps when the work on it ends. */
-export function behindOf(followed: Followed): Pick<MigrationRecord, 'behindSince'> {
+export function leftOf(followed: Followed): Left {
   const behindMs = behindMsOf(followed)
-  return behindMs === undefined ? {} : { behindSince: new Date(timeOf(behindMs)).toISOString() }
+  const handedBack = followed.active?.work.handedBack ?? followed.record.handedBack
+  return {
+    ...(behindMs !== undefined && { behindSince: new Date(timeOf(behindMs)).toISOString() }),
+    ...(handedBack !== undefined && { handedBack }),
+  }
 }
 
 /** How far its target is behind; undefined where its source is not followed, or was not yet. */

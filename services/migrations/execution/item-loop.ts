@@ -12,7 +12,7 @@ import { heldForMs } from '../../engine/run/removal-budget.ts'
 import type { ChildBatch, Mover, MoveSpec } from '../../engine/mover.ts'
 import { stillToWaitMs } from '../../engine/run/retry.ts'
 import { type FailureNotes, noteFailures } from '../failures/failures.ts'
-import type { InFlightProgress } from '../progress/in-flight-progress.ts'
+import type { InFlightProgress, MeteredTransfer } from '../progress/in-flight-progress.ts'
 import type { Room } from '../assignments/assignments.ts'
 import { type ChildLanes, childLanes, type Lane, lastLane, slotsOf } from './lanes.ts'
 import { Deferrals } from './deferrals.ts'
@@ -50,6 +50,8 @@ export interface ItemLoopOptions {
   /** Sequences of the items that are being worked on here; the loop keeps it. */
   readonly held: Set<number>
   readonly onIdle: () => void
+  /** Takes over what is under way of an item that is handed back: what is at the target of it is kept for whoever goes on. */
+  readonly onHandedBack?: (transfer: MeteredTransfer) => void
   /** Ends the work: items in flight are handed back. */
   readonly signal: AbortSignal
   readonly log: Log
@@ -92,11 +94,12 @@ export class ItemLoop {
       return
     }
     const { checkpoints, changes, log, workId, onIdle, inFlight } = this.#options
-    const { isTooEarly = () => Promise.resolve(false) } = this.#options
+    const { isTooEarly = () => Promise.resolve(false), onHandedBack, signal } = this.#options
     this.#held.add(item.sequence)
     changes?.working(item)
     using work = changes?.failures.begin(item.data)
     const transfer = inFlight.begin(workId)
+    let isHandedBack = false
     try {
       if (lane === lastLane && (await isTooEarly())) {
         item.later(tooEarlyMs)
@@ -114,12 +117,16 @@ export class ItemLoop {
       checkpoints.acked(item.sequence)
       changes?.done(item, result)
     } catch (error) {
-      if (this.#options.signal.aborted || error instanceof QueueGoneError) return
+      if (signal.aborted && onHandedBack !== undefined) {
+        isHandedBack = true
+        onHandedBack(transfer)
+      }
+      if (signal.aborted || error instanceof QueueGoneError) return
       log.warn({ err: error, migration: workId }, 'A work item failed; retrying.')
       this.deferrals.failed(item.messageId, error)
       item.later(retryMs)
     } finally {
-      transfer.end()
+      if (!isHandedBack) transfer.end()
       this.#held.delete(item.sequence)
       checkpoints.letGo(item.sequence)
       if (this.#held.size === 0) onIdle()

@@ -22,7 +22,7 @@ import { RemovalsHeld } from '../live/on-hold.ts'
 import { drained, halted, sweep } from './clearing.ts'
 import { flushTarget, flushWithin, needsFlush, thisBoot } from './flush-target.ts'
 import {
-  behindOf,
+  leftOf,
   changesViewOf,
   ended,
   type Followed,
@@ -199,9 +199,7 @@ export class Runner {
         attempt = 0
       } catch (error) {
         if (signal.aborted) break
-        if (
-          await abortedFor(this.#options, { migrationId, internalId, ...behindOf(followed) }, error, attempt)
-        )
+        if (await abortedFor(this.#options, { migrationId, internalId, ...leftOf(followed) }, error, attempt))
           break
         // The record says so, for as long as nobody has accepted it.
         followed.problem = error instanceof SourceChanged ? undefined : problemOf(error)
@@ -224,13 +222,13 @@ export class Runner {
     } catch (error) {
       if (!(error instanceof WorkLostError)) throw error
       // Whoever stopped it was faster: the loss is found again when it goes on, and is told then.
-      if (!(await this.#lost(record, error.loss))) await halted(this.#options, record, behindOf(followed))
+      if (!(await this.#lost(record, error.loss))) await halted(this.#options, record, leftOf(followed))
     }
   }
 
   async #workOn(record: MigrationRecord, followed: Followed, signal: AbortSignal): Promise<void> {
     const { records, resolve, changes, failures, movedBy, guards } = this.#options
-    if (record.state === 'STOPPING') return drained(this.#options, record, behindOf(followed))
+    if (record.state === 'STOPPING') return drained(this.#options, record, leftOf(followed))
     if (isRootReplaced(record, followed.roots)) {
       followed.roots.isRootReplaced = !(await this.#lost(record))
       return
@@ -298,7 +296,7 @@ export class Runner {
       } catch (error) {
         if (!(error instanceof RemovalsHeld)) throw error
         this.#inherited.add(workId)
-        return await guards.hold(record, error.held, behindOf(followed))
+        return await guards.hold(record, error.held, leftOf(followed))
       } finally {
         counting.abort()
       }
@@ -315,7 +313,7 @@ export class Runner {
       }
     }
     await this.#flushAtEnd(record, spec)
-    if (!this.#closing.signal.aborted) await halted(this.#options, record, behindOf(followed))
+    if (!this.#closing.signal.aborted) await halted(this.#options, record, leftOf(followed))
   }
 
   /** The work has ended before its time: what was written need not be read again when the host starts anew meanwhile. */

@@ -2,7 +2,7 @@ import type { Collection } from '../../../broker/state/collection.ts'
 import type { Log } from '../../../broker/common/log.ts'
 import { type ErrorCode, isGantryError } from '../../../subjects/kit/errors.ts'
 import { shortened } from '../../../subjects/kit/shortened.ts'
-import { maxAbortCauseLength, type MigrationRecord } from './record.ts'
+import { type Left, maxAbortCauseLength, type MigrationRecord } from './record.ts'
 import { actsByItself } from './states.ts'
 import { applyTransition } from './transition.ts'
 
@@ -30,7 +30,7 @@ export function stoppedInDoubt(record: MigrationRecord): MigrationRecord {
  */
 export async function abortedFor(
   { records, log }: { readonly records: Collection<typeof MigrationRecord>; readonly log: Log },
-  { migrationId, internalId, ...more }: Pick<MigrationRecord, 'migrationId' | 'internalId' | 'behindSince'>,
+  { migrationId, internalId, ...left }: Pick<MigrationRecord, 'migrationId' | 'internalId'> & Left,
   error: unknown,
   attempt: number,
 ): Promise<boolean> {
@@ -39,7 +39,7 @@ export async function abortedFor(
   try {
     await applyTransition(records, migrationId, 'aborted', (current) =>
       current.internalId === internalId
-        ? { ...current, ...more, resumable: true, abortReason: 'AUTO_ABORTED', abortCause }
+        ? { ...current, ...left, resumable: true, abortReason: 'AUTO_ABORTED', abortCause }
         : undefined,
     )
   } catch (err) {

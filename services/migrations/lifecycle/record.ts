@@ -95,6 +95,8 @@ export const MigrationRecord = strict({
   /** When the queue was first empty in this generation: all that was there is copied. */
   scanned: Type.Optional(Timestamp('When the base scan was over')),
   completed: Type.Optional(Timestamp('When it was completed')),
+  /** What is at the target of work that was handed back when it was stopped, or had to wait: counted when it goes on. */
+  handedBack: Type.Optional(strict({ bytes: Count('Bytes'), files: Count('Files') })),
   /** Totals of this generation up to its last completion; what was done since is in the progress of the workers. */
   counts: Type.Optional(StoredCounts),
   /** Whether the queue and the progress that are kept, if any are, are of the scan that `counts` end with: they go first. */
@@ -170,6 +172,9 @@ export const MigrationRecord = strict({
 })
 export type MigrationRecord = Static<typeof MigrationRecord>
 
+/** What a record keeps of work that has ended before its time. */
+export type Left = Pick<MigrationRecord, 'behindSince' | 'handedBack'>
+
 /** Where migrations are stored. */
 export const recordBucket = 'migrations'
 export const recordVersion = 3
@@ -200,6 +205,7 @@ export function restarted(current: MigrationRecord): MigrationRecord {
   const {
     scanned,
     completed: _completed,
+    handedBack: _handedBack,
     counts: _counts,
     scanToForget: _toForget,
     cutShort: wasCutShort,
@@ -287,7 +293,7 @@ export function scanned(
   now: Date,
 ): MigrationRecord {
   const time = now.toISOString()
-  const { behindSince: _behind, ...rest } = read(found(current), failedPathCount)
+  const { behindSince: _behind, handedBack: _handedBack, ...rest } = read(found(current), failedPathCount)
   const { kind, recurrence } = current
   const live = { ...rest, scanned: current.scanned ?? time, pendingRegions: [], ...rescannedIn(current) }
   // It goes on writing.

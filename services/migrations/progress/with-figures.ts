@@ -1,9 +1,10 @@
 import type { Condition } from '../../../subjects/migrations/model/conditions.ts'
 import type { ChangesView } from '../live/following.ts'
 import { add, bytesInParts, type Counts, noCounts } from '../../engine/run/counts.ts'
-import type { Moved } from '../../engine/run/meter.ts'
+import { type Moved, nothingMoved } from '../../engine/run/meter.ts'
 import type { InFlightProgress } from './in-flight-progress.ts'
 import { isCounted, type MigrationRecord, workIdOf } from '../lifecycle/record.ts'
+import { isActive } from '../lifecycle/states.ts'
 import { followsOnly } from '../../scheduling/admission.ts'
 import { scannedFiles } from './wire.ts'
 
@@ -29,7 +30,7 @@ export function countsOf(record: MigrationRecord, running: Map<string, Counts>):
 }
 
 /**
- * What is under way is at the target, but never more than was found and is left to do; a change of a live migration is found
+ * What is under way, or waits for somebody to go on with it, is at the target, but never more than was found and is left to do; a change of a live migration is found
  * and done at once. To be asked after the counts were: an item is counted first, and goes off here then.
  */
 export function underWayOf(
@@ -37,7 +38,9 @@ export function underWayOf(
   counts: Readonly<Counts>,
   inFlight: Pick<InFlightProgress, 'of'>,
 ): Moved {
-  const { bytes, files } = inFlight.of(workIdOf(record))
+  const { bytes, files } = isActive(record.state)
+    ? inFlight.of(workIdOf(record))
+    : (record.handedBack ?? nothingMoved)
   const left = followsOnly(record)
     ? { bytes: Number.POSITIVE_INFINITY, files: Number.POSITIVE_INFINITY }
     : {

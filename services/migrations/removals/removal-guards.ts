@@ -7,7 +7,7 @@ import type { MoveSpec } from '../../engine/mover.ts'
 import { percentOf } from './guard.ts'
 import { planAll, Planned, type Planning } from './plan-walk.ts'
 import { trashOf } from './match-target.ts'
-import { type MigrationRecord, workIdOf } from '../lifecycle/record.ts'
+import { type Left, type MigrationRecord, workIdOf } from '../lifecycle/record.ts'
 import { applyTransition } from '../lifecycle/transition.ts'
 import { RemovalGuard, unasked, windowMs } from './removal-guard.ts'
 
@@ -140,11 +140,7 @@ export class RemovalGuards {
   }
 
   /** There is more to be removed than may be without approval: the migration stops for it. */
-  async hold(
-    record: MigrationRecord,
-    held: Held,
-    behind: Pick<MigrationRecord, 'behindSince'>,
-  ): Promise<void> {
+  async hold(record: MigrationRecord, held: Held, left: Left): Promise<void> {
     const { records, log } = this.#options
     const { migrationId } = record
     const { files, folders, bytes, samples } = held
@@ -165,7 +161,7 @@ export class RemovalGuards {
     const workId = workIdOf(record)
     await applyTransition(records, migrationId, 'aborted', (current) =>
       workIdOf(current) === workId
-        ? { ...current, ...behind, deletions, resumable: true, abortReason: 'AUTO_ABORTED' }
+        ? { ...current, ...left, deletions, resumable: true, abortReason: 'AUTO_ABORTED' }
         : undefined,
     )
     log.warn(

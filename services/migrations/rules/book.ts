@@ -4,7 +4,7 @@ import type { RecordJournals } from '../../../broker/state/books/record-journal.
 import { GantryError, isGantryError } from '../../../subjects/kit/errors.ts'
 import type { FilesystemKind } from '../../../subjects/filesystems/kinds.ts'
 import { product } from '../../../subjects/kit/names.ts'
-import { maxRules, Rule, type RuleEffect } from '../../../subjects/migrations/model/rules.ts'
+import { maxRules, Rule, type RuleEffect, ruleEffects } from '../../../subjects/migrations/model/rules.ts'
 import { maxProgramSizeOfAll, programSizeOf } from '../../engine/patterns/pattern.ts'
 import type { RuleLists } from '../../engine/run/rules.ts'
 import type { MigrationRecord } from '../lifecycle/record.ts'
@@ -89,6 +89,18 @@ export class RuleBook {
       )
     }
     await this.#made[effect].delete(id)
+  }
+
+  /** Deletes what was made to be deleted with a migration, which is gone. @param isUsed whether another one has a rule */
+  async deleteWith(migrationId: string, isUsed: (effect: RuleEffect, id: string) => boolean): Promise<void> {
+    for (const effect of ruleEffects) {
+      for (const { id, deletedWith } of await this.#made[effect].all()) {
+        if (deletedWith !== migrationId || isUsed(effect, id)) continue
+        await this.#made[effect].delete(id).catch((error: unknown) => {
+          if (!isGantryError(error, 'NOT_FOUND')) throw error
+        })
+      }
+    }
   }
 
   /** The rules of a migration. @throws GantryError NOT_FOUND when one is gone, so that nothing is copied against it */

@@ -25,6 +25,7 @@ export function ruleView(effect: RuleEffect, rule: Rule, isWhole = false): RuleV
     sourceFsExclusion: origin === 'kind',
     globalExclusion: origin === 'everywhere',
     defaultExclusion: origin !== undefined,
+    ...(rule.deletedWith !== undefined && { deletedWith: rule.deletedWith }),
     ...fieldsOf(rule, isWhole),
   }
 }

@@ -95,7 +95,14 @@ export type RuleType = keyof typeof ruleForms
 export const ruleTypes = Object.keys(ruleForms) as RuleType[]
 
 const ruleId = Name('Name of the rule')
-export const ruleHead = { id: ruleId, description: Type.Optional(Text('Purpose of the rule')) }
+const deletedWith = Type.Optional(
+  Name('Migration that the rule is deleted with, unless another migration uses it'),
+)
+export const ruleHead = {
+  id: ruleId,
+  description: Type.Optional(Text('Purpose of the rule')),
+  deletedWith,
+}
 
 /** A rule as it is given and stored. */
 export const Rule = Type.Union([
@@ -108,7 +115,8 @@ export const Rule = Type.Union([
 export type Rule = Static<typeof Rule>
 
 /** What a rule does to the paths that it matches. */
-export type RuleEffect = 'exclusion' | 'inclusion'
+export const ruleEffects = ['exclusion', 'inclusion'] as const
+export type RuleEffect = (typeof ruleEffects)[number]
 
 /** Fields of a new migration. */
 export const migrationRules = {
@@ -137,6 +145,7 @@ export const ruleView = (title: string) =>
       description: 'Whether the rule applies to every migration, for any kind of source',
     }),
     defaultExclusion: Type.Boolean({ description: 'Whether the rule is added to new migrations by default' }),
+    deletedWith,
     patternType: ruleForms.regex.patternType,
     regex: Type.Optional(ruleForms.regex.regex),
     maxBytes: Type.Optional(Count('Size in bytes; larger files match')),

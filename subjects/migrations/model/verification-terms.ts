@@ -68,6 +68,8 @@ export const verificationCounts = {
   matchedPathCount: 'Paths that are equal at source and target, at this level of verification',
   unreadablePaths: 'Paths that could not be compared',
   totalDiscrepancies: 'Total number of discrepancies: the rows of the discrepancy reports',
+  failedPaths:
+    'Paths that the migration could not copy, when the verification ended; they are listed by its failures, and usually are discrepancies',
   bytesRead: 'Bytes of content read',
 } as const
 export type VerificationCount = keyof typeof verificationCounts

@@ -1,9 +1,12 @@
-import { writeFileSync } from 'node:fs'
+import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { keys } from '../../../subjects/access/keys.ts'
 import { filesystems } from '../../../subjects/filesystems/filesystems.ts'
+import { metadataCatalogs } from '../../../subjects/metadata/catalogs.ts'
 import { migrations } from '../../../subjects/migrations/migrations.ts'
+import { exclusions } from '../../../subjects/rules/exclusions.ts'
+import { pathMappings } from '../../../subjects/rules/path-mappings.ts'
 import { createFolder } from '../../support/migrations.ts'
 import { startTestPlatform, type TestPlatform } from '../../support/platform.ts'
 import { gantry } from '../support.ts'
@@ -13,6 +16,7 @@ let folder: ReturnType<typeof createFolder<'from' | 'to' | 'files'>>
 beforeAll(async () => {
   platform = await startTestPlatform()
   folder = createFolder('from', 'to', 'files')
+  for (const name of ['from/c', 'from/metadata', 'to/metadata']) mkdirSync(join(folder.root, name))
 })
 afterAll(async () => {
   folder[Symbol.dispose]()
@@ -22,7 +26,10 @@ afterAll(async () => {
 const operator = (args: string[], env: NodeJS.ProcessEnv = {}, stdin = '') =>
   gantry(args, { env: { GANTRY_HOME: platform.home, ...env }, cwd: folder.files, stdin })
 
-const all = () => `kind: filesystem-local
+const all = () => `kind: settings
+spec: { sessionHours: 11, roleLimits: { admin: { maxKeys: 4000 } } }
+---
+kind: filesystem-local
 spec: { fileSystemId: here, role: source, fsRoot: '${folder.from}', scanOnly: true, otherProperties: { team: data } }
 ---
 kind: filesystem-local
@@ -62,6 +69,38 @@ spec:
   migrationPriority: HIGH
   exclusions: [no-temporary-files]
 ---
+kind: migration
+spec:
+  migrationId: always
+  path: /c
+  source: here
+  target: there
+  recurringMigration: true
+  recurringPeriod: 1D
+  autoStart: true
+---
+kind: catalog-filesystem
+spec: { catalogId: lake, fileSystemId: here, rootFolder: /metadata }
+---
+kind: catalog-filesystem
+spec: { catalogId: copy, fileSystemId: there, rootFolder: /metadata }
+---
+kind: catalog-azure
+spec:
+  catalogId: kept
+  dbServerName: metastore.database.example
+  databaseName: hive
+  storageAccount: lake
+  containerName: data
+  databaseUser: gantry
+  databasePassword: '\${KEPT_PASSWORD}'
+---
+kind: metadata-rule
+spec: { ruleName: sales, databasePattern: sales, tablePattern: '*' }
+---
+kind: metadata-migration
+spec: { migrationName: tables, source: lake, target: copy, ruleNames: [sales], maxDrops: 7 }
+---
 kind: role
 spec:
   name: readers
@@ -85,24 +124,42 @@ kind: webhook
 spec: { name: pager, url: 'https://pager.example/hook', secret: '\${PAGER_SECRET}' }
 `
 
-const secrets = { PAGER_SECRET: `whsec_${Buffer.from('a secret that is long enough').toString('base64')}` }
-const actions = (out: string) =>
-  JSON.parse(out) as { name: string; action: string; token?: string; differences: string[] }[]
+const secrets = {
+  KEPT_PASSWORD: 'a password',
+  PAGER_SECRET: `whsec_${Buffer.from('a secret that is long enough').toString('base64')}`,
+}
+interface Action {
+  kind: string
+  name: string
+  action: string
+  token?: string
+  differences: string[]
+  error?: string
+}
+const actions = (out: string) => JSON.parse(out) as Action[]
+/** Of each kind how often something else was done than this. */
+const others = (out: string, than: string) =>
+  actions(out).flatMap(({ kind, name, action }) => (action === than ? [] : [[kind, name, action]]))
+const settingsAreThere = [['settings', '', 'changed']]
+const secretsAreGiven = [
+  ['catalog-azure', 'kept', 'secretsSent'],
+  ['webhook', 'pager', 'secretsSent'],
+]
 
 test('all kinds: a dry run changes nothing, apply makes all, a second one nothing', async () => {
   writeFileSync(join(folder.files, 'all.yaml'), all())
   const dry = await operator(['apply', '-f', 'all.yaml', '--dry-run', '-o', 'json'], secrets)
   expect(dry.err).toBe('')
-  expect(actions(dry.out).map(({ action }) => action)).toEqual(Array(14).fill('created'))
+  expect(others(dry.out, 'created')).toEqual(settingsAreThere)
   expect(await platform.call(migrations.list, {})).toEqual([])
   const first = await operator(['apply', '-f', 'all.yaml', '-o', 'json'], secrets)
   expect(first.err).toBe('')
-  expect(actions(first.out).map(({ action }) => action)).toEqual(Array(14).fill('created'))
+  expect(others(first.out, 'created')).toEqual(settingsAreThere)
   const token = actions(first.out).find(({ name }) => name === 'dashboard')?.token
   expect(await platform.call(keys.examine, { token: token! })).toMatchObject({ valid: true })
   const second = await operator(['apply', '-f', 'all.yaml', '-o', 'json'], secrets)
   expect(second.err).toBe('')
-  expect(actions(second.out).filter(({ action }) => action !== 'unchanged')).toEqual([])
+  expect(others(second.out, 'unchanged')).toEqual(secretsAreGiven)
 })
 
 test('what is exported is what is there: applied again it changes nothing, and has no secrets', async () => {
@@ -112,8 +169,40 @@ test('what is exported is what is there: applied again it changes nothing, and h
   expect(out).toMatch(/# Secret fields, not exported: secret, url\n+kind: webhook\n/)
   const again = await operator(['apply', '-f', '-', '-o', 'json'], {}, out)
   expect(again.err).toBe('')
-  expect(actions(again.out).length).toBeGreaterThan(14)
-  expect(actions(again.out).filter(({ action }) => action !== 'unchanged')).toEqual([])
+  const kindsOf = (text: string) => new Set([...text.matchAll(/^kind: (\S+)$/gm)].map(([, kind]) => kind))
+  expect(kindsOf(out)).toEqual(kindsOf(all()))
+  expect(others(again.out, 'unchanged')).toEqual([])
+})
+
+test('what is exported makes the same elsewhere', async () => {
+  await using other = await startTestPlatform()
+  const elsewhere = (args: string[], stdin = '') => gantry(args, { env: { GANTRY_HOME: other.home }, stdin })
+  const { out } = await operator(['export'])
+  const withSecrets = out
+    .replace('kind: catalog-azure\nspec:', '$&\n  databasePassword: a password')
+    .replace('kind: webhook\nspec:', "$&\n  url: 'https://pager.example/hook'")
+  const made = await elsewhere(['apply', '-f', '-', '-o', 'json'], withSecrets)
+  expect(made.err).toBe('')
+  expect((await elsewhere(['export'])).out).toBe(out)
+  const { state } = await other.call(migrations.get, { migrationId: 'always' })
+  expect(state).not.toBe('NONSCHEDULED')
+})
+
+test('a secret that the file has is sent, whether or not anything else has changed', async () => {
+  const secret = {
+    ...secrets,
+    PAGER_SECRET: `whsec_${Buffer.from('another one that is long').toString('base64')}`,
+  }
+  const { out, err } = await operator(['apply', '-f', '-'], secret, all())
+  expect(err).toBe('')
+  expect(out).toMatch(/webhook +pager +secrets sent +secret: sent, as secrets cannot be compared/)
+  const withHost = all().replace('metastore.database.example', 'other.database.example')
+  const changed = await operator(['apply', '-f', '-', '-o', 'json'], secrets, withHost)
+  expect(changed.err).toBe('')
+  expect((await platform.call(metadataCatalogs.get, { catalogId: 'kept' })).properties).toMatchObject({
+    dbServerName: 'other.database.example',
+  })
+  await operator(['apply', '-f', '-'], secrets, all())
 })
 
 test('what differs is changed, and shown before', async () => {
@@ -133,18 +222,58 @@ test('what differs is changed, and shown before', async () => {
   const [here] = await platform.call(filesystems.list, {})
   expect(here?.properties).toMatchObject({ team: 'lake', reportedChanges: 'true' })
   const again = await operator(['apply', '-f', '-', '-o', 'json'], secrets, text)
-  expect(actions(again.out).filter(({ action }) => action !== 'unchanged')).toEqual([])
-  const { err, code } = await operator(['apply', '-f', '-'], secrets, text.replace("'*.tmp'", "'*.bak'"))
-  expect(code).toBe(2)
-  expect(err).toMatch(
-    /^error: stdin:7: exclusion-regex no-temporary-files: regex cannot be changed: delete the object/,
+  expect(others(again.out, 'unchanged')).toEqual(secretsAreGiven)
+})
+
+test('what nothing changes is made again where it is not in use; what fails keeps nothing else from being done', async () => {
+  const text = all()
+    .replace("'*.tmp'", "'*.bak'")
+    .replace('value: 100', 'value: 200')
+    .replace('targetPath: /b', 'targetPath: /d')
+    .replace('path: /c', 'path: /')
+    .replace('threshold: 50', 'threshold: 60')
+  const dry = await operator(['apply', '-f', '-', '--dry-run'], secrets, text)
+  expect(dry.out).toMatch(/exclusion-file-size +large +would be replaced/)
+  const { err, out, code } = await operator(['apply', '-f', '-', '-o', 'json'], secrets, text)
+  expect(code).toBe(1)
+  const message = (JSON.parse(err) as { message: string }).message
+  expect(message).toMatch(
+    /^2 of \d+ objects failed: stdin:\d+: exclusion-regex no-temporary-files: regex cannot be changed: no-temporary-files is in use: detach it from migration nightly first, or give the object in the file another name; stdin:\d+: migration always: path cannot be changed: delete the object, then apply the file again$/,
   )
+  expect(actions(out).filter(({ action }) => action === 'failed')).toMatchObject([
+    { name: 'no-temporary-files', error: expect.stringContaining('is in use') },
+    { name: 'always' },
+  ])
+  expect(others(out, 'unchanged').filter(([, , action]) => action !== 'failed')).toEqual(
+    expect.arrayContaining([
+      ['exclusion-file-size', 'large', 'replaced'],
+      ['path-mapping', 'moved', 'replaced'],
+      ['alert-rule', 'storage-memory-full', 'changed'],
+    ]),
+  )
+  expect(await platform.call(exclusions.get, { id: 'large' })).toMatchObject({ maxBytes: 200e9 })
+  expect(await platform.call(pathMappings.get, { pathMappingId: 'moved' })).toMatchObject({
+    targetPath: '/d',
+  })
+  const wrong = await operator(
+    ['apply', '-f', '-'],
+    {},
+    'kind: exclusion-regex\nspec: { id: no-use, regex: a }',
+  )
+  expect(wrong.code).toBe(0)
+  const bad = await operator(
+    ['apply', '-f', '-'],
+    {},
+    "kind: exclusion-regex\nspec: { id: no-use, regex: '(' }",
+  )
+  expect(bad.code).toBe(2)
+  expect(await platform.call(exclusions.get, { id: 'no-use' })).toMatchObject({ regex: 'a' })
 })
 
 test.for([
   ['kind: filesystem-local\nspec:\n  fileSystemId: x\n  role: neither\n', /stdin:4:9: spec\.role must be/],
   ['kind: filesystem-local\nspec:\n  role: source\n', /stdin:3:3: spec\.fileSystemId is required/],
-  ['kind: filesystem\nspec: {}\n', /stdin:1:7: kind must be one of filesystem-local, /],
+  ['kind: filesystem\nspec: {}\n', /stdin:1:7: kind must be one of settings, filesystem-local, /],
   ['kind: role\nspec: {\n', /stdin:3:1: /],
   ['kind: role\nname: x\nspec: {}\n', /stdin:2:7: unknown field name; a document has only kind and spec/],
   [

@@ -125,7 +125,7 @@ test('--dry-run shows the plan, and nothing stays of it', async () => {
 })
 
 test('globs choose the files, others take their place, and what a dry run made goes', async () => {
-  using folder = createFolder('from', 'to')
+  using folder = createFolder('from', 'to', 'elsewhere')
   for (const name of ['a.csv', 'b.csv', 'b.tmp', 'c.txt']) writeFileSync(join(folder.from, name), name)
   const globs = ['--include', '*.csv', '--include', '*.tmp', '--exclude', '*.tmp']
   const idsOf = async () => [
@@ -153,6 +153,11 @@ test('globs choose the files, others take their place, and what a dry run made g
   const wrong = await copy(folder.from, folder.to, '--exclude', '[')
   expect(wrong.code).not.toBe(0)
   expect(wrong.err).toContain('--exclude')
+  expect(await idsOf()).toEqual(before)
+  // They go with the migration that they were made for.
+  expect(await copy(folder.from, folder.elsewhere, ...globs)).toMatchObject({ code: 0 })
+  const [own] = await platform.call(inclusions.list, {})
+  await platform.call(migrations.delete, { migrationId: own!.deletedWith! })
   expect(await idsOf()).toEqual(before)
 })
 

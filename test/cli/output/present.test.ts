@@ -99,6 +99,15 @@ test('a name is that which an object was given, where its first field is another
   expect(shown(alerts['put-rule'], rule, { form: 'name' }).out).toBe('slow\n')
 })
 
+test('columns may be named as the head of the table names them', () => {
+  const rows = [{ bucketPeriod: 'DAY', migrationStats: { filesMigrated: 7 } }]
+  const contract = migrations.stats
+  expect(contract.cli?.columns).toContain('migrationStats.filesMigrated')
+  for (const name of ['filesMigrated', 'migrationStats.filesMigrated'])
+    expect(shown(contract, rows, { fields: ['bucketPeriod', name] }).out).toMatch(/filesMigrated\nDAY +7\n/)
+  expect(() => shown(contract, rows, { fields: ['filesMissing'] })).toThrow(/--columns: unknown field/)
+})
+
 test('an empty list and an empty reply say so', () => {
   expect(shown(keys.list, []).out).toBe('none\n')
   expect(shown(audit.list, { records: [] }).out).toBe('none\n')
@@ -135,6 +144,19 @@ describe('on a narrow terminal', () => {
     const text = tableText(testTerminal(narrow), head, [head.map((name) => name.repeat(12))])
     expect(text).toContain('Not shown, as the terminal is too narrow: three, four')
     expect(widest(text)).toBeLessThanOrEqual(60)
+  })
+
+  test('states and progress are the last columns to be left out', () => {
+    const head = ['id', 'source', 'target', 'migratedPercentage', 'status', 'message']
+    const text = tableText(testTerminal({ isTty: true, columns: 50 }), head, [
+      ['copy-of-a-lake', 'a-source-with-a-name', 'a-target-with-a-name', '12', 'RUNNING', 'x'.repeat(20)],
+    ])
+    expect(text).toContain('too narrow: source, target, message')
+    expect(text).toMatch(/RUNNING/)
+    const first = { id: 'm'.repeat(30), progress: { migratedPercentage: 12, failedPaths: 3 } }
+    const list = { migrations: [first], count: 1 }
+    const { out } = shown(migrations.summary, { running: list }, { isTty: true, columns: 60 })
+    expect(out).toMatch(/m{30} +12 +3\n/)
   })
 
   test('of a path that is longer than the terminal nothing is left out', () => {

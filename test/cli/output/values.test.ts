@@ -6,6 +6,7 @@ import { type Field, shapeOf } from '../../../cli/output/shape.ts'
 import { inputOf } from '../../../cli/output/values.ts'
 import { filesystemKinds } from '../../../subjects/filesystems/kinds.ts'
 import { resources } from '../../../subjects/index.ts'
+import type { Contract } from '../../../subjects/kit/contract.ts'
 import { gantry } from '../support.ts'
 
 const { exclusions, filesystems, keys, roles } = resources
@@ -59,6 +60,37 @@ test.for([
     code: 'INVALID_INPUT',
     message: expect.stringMatching(message) as string,
   })
+})
+
+test('a moment may be typed as how long ago it was', async () => {
+  const typed = async (contract: Contract, name: string, text: string) => {
+    const its = shapeOf(contract)
+    const one = its.flags.find((flag) => flag.name === name)!
+    const sources = {
+      cwd: '/',
+      terminal: { err: () => undefined },
+      readStdin: () => Promise.resolve(''),
+    }
+    return (await inputOf(contract, its, new Map([[one, text]]), sources))[name]
+  }
+  const agoMs = (moment: unknown) => Date.now() - new Date(moment as string | number).getTime()
+  for (const [text, ms] of [
+    ['90s', 90_000],
+    ['30m', 1_800_000],
+    ['1h', 3_600_000],
+    ['2d', 172_800_000],
+  ] as const) {
+    const since = await typed(resources.audit.list, 'since', text)
+    expect(since).toMatch(/^\d{4}-.+Z$/)
+    expect(Math.abs(agoMs(since) - ms)).toBeLessThan(5_000)
+    const epoch = await typed(resources.verifications.create, 'ignoreAfterTimestamp', text)
+    expect(epoch).toBeTypeOf('number')
+    expect(Math.abs(agoMs(epoch) - ms)).toBeLessThan(5_000)
+  }
+  const moment = '2026-01-31T00:00:00Z'
+  expect(await typed(resources.audit.list, 'since', moment)).toBe(moment)
+  expect(await typed(resources.observability['query_scalar_metrics'], 'since', '1h')).toBe('1h')
+  expect((await gantry(['audit', 'list', '--help'])).out).toContain('or how long ago, such as 30m, 1h or 2d')
 })
 
 test('stdin is for one flag', async () => {

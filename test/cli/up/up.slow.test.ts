@@ -186,7 +186,7 @@ test('one that was paused for longer than its lease ends by itself; the next one
     platform.child.kill('SIGCONT')
     expect(await platform.ended).toBe(1)
     expect(platform.written.err).toMatch(
-      /^error: Gantry has stopped because its lease on the store ended: [^\n]+\n$/,
+      /^error: Gantry has stopped because its lease on the store ended: [^\n]+\nStart it again: GANTRY_HOME=\S+ (?:\.\/)?gantry up --log-level silent\n$/,
     )
     await until('nats-server is gone', () => !isAlive(server))
   }
@@ -250,6 +250,11 @@ test('all taken ports are told at once, before anything is made', async () => {
   expect(started.written.out).toContain(`nats://${loopback}:${port + offset}`)
   expect((await run('info')).code).toBe(0)
   expect((await run('credential', 'recover', '--yes')).out).toContain('has all permissions again')
+  started.child.kill('SIGINT')
+  await started.ended
+  // Whoever asks a platform that was stopped is told to start it where it was.
+  const { err } = await run('info')
+  expect(err).toMatch(new RegExp(`start the platform with "(?:\\./)?gantry up ${command.join(' ')}", or`))
 })
 
 test('a flag counts for more than a variable, a variable for more than gantry.config, and that for more than a file', async () => {

@@ -1,6 +1,7 @@
 import { rmSync } from 'node:fs'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { keys } from '../../../subjects/access/keys.ts'
+import { platform as platformContracts } from '../../../subjects/platform/platform.ts'
 import { CookieBrowser, signInAt } from '../../support/cookie-browser.ts'
 import { type RawRequest, rawRequest } from '../../support/http.ts'
 import { recordingLog } from '../../support/log.ts'
@@ -241,8 +242,10 @@ test('behind https the cookies are for https alone, and of this host alone', asy
   // The address is that of a proxy, which the test stands in for: it takes the browser's requests to the platform.
   const proxy = 'https://gantry.example'
   await using provider = await TestProvider.forHome(home, { 'platform.url': proxy })
-  await configure(home, { 'platform.url': proxy })
+  const events = 'wss://events.gantry.example'
+  await configure(home, { 'platform.url': proxy, 'websocket.url': events })
   await using platform = await startTestPlatform({ home })
+  expect((await platform.call(platformContracts.info, {})).broker.websocket).toBe(events)
   const reply = await rawRequest(platform, 'platform', { path: '/login' })
   expect(reply.status).toBe(302)
   const location = new URL(reply.headers['location'] as string)

@@ -28,6 +28,15 @@ const choices: Readonly<Record<string, object>> = {
     persistence: { size: '100Gi', storageClass: 'fast', accessModes: ['ReadWriteOncePod'] },
     service: { type: 'LoadBalancer', annotations: { 'example/internal': 'true' }, ports: { platform: 9080 } },
     developmentSignIn: { enabled: false },
+    config: { content: '{}' },
+    ingress: {
+      enabled: true,
+      className: 'nginx',
+      annotations: { 'example/timeout': '3600' },
+      host: 'gantry.example',
+      websocketHost: 'events.gantry.example',
+      tls: [{ hosts: ['gantry.example', 'events.gantry.example'], secretName: 'gantry-tls' }],
+    },
     volumes: [{ name: 'data', persistentVolumeClaim: { claimName: 'data' } }],
     volumeMounts: [{ name: 'data', mountPath: '/srv/data', readOnly: true }],
     env: [{ name: 'NODE_EXTRA_CA_CERTS', value: '/srv/ca.crt' }],
@@ -38,6 +47,10 @@ const choices: Readonly<Record<string, object>> = {
     nodeSelector: { disk: 'ssd' },
     tolerations: [{ key: 'data', operator: 'Exists' }],
     affinity: { nodeAffinity: { requiredDuringSchedulingIgnoredDuringExecution: { nodeSelectorTerms: [] } } },
+  },
+  'an existing secret': {
+    config: { existingSecret: 'own' },
+    ingress: { enabled: true, host: 'gantry.example' },
   },
 }
 
@@ -51,6 +64,37 @@ testUnless(why, 'helm finds nothing to complain of, and refuses values that do n
   expect(await helm('lint', '--strict', chart)).toContain('0 chart(s) failed')
   await expect(rendered({ replicas: 3 }, kubernetes[1]!)).rejects.toThrow(/replicas/)
 })
+
+testUnless(
+  why,
+  'gantry.config comes from a Secret; the hosts of the Ingress lead to their ports',
+  async () => {
+    const version = kubernetes[1]!
+    const content = '{"oidc.issuer":"https://id.example"}'
+    const own = await rendered({ config: { content } }, version)
+    expect(own).toContain(`gantry.config: ${Buffer.from(content).toString('base64')}`)
+    expect(own).toMatch(/secretName: first-gantry\n/)
+    expect(own).toMatch(/checksum\/config: [0-9a-f]{64}\n/)
+    const existing = await rendered({ config: { existingSecret: 'own' } }, version)
+    expect(existing).toMatch(/secretName: own\n/)
+    expect(existing).not.toContain('kind: Secret')
+    expect(await rendered({}, version)).not.toMatch(/initContainers|kind: (?:Secret|Ingress)/)
+    const hosts = { host: 'gantry.example', websocketHost: 'events.gantry.example' }
+    const open = await rendered({ ingress: { enabled: true, ...hosts } }, version)
+    const ports = [...open.matchAll(/- host: (\S+)[^]*?port: \{ name: (\w+) \}/g)].map(([, ...one]) => one)
+    expect(ports).toEqual([
+      [hosts.host, 'platform'],
+      [hosts.websocketHost, 'websocket'],
+    ])
+    await expect(rendered({ ingress: { enabled: true } }, version)).rejects.toMatchObject({
+      stderr: expect.stringContaining('ingress.host is required') as string,
+    })
+    const both = { config: { content, existingSecret: 'own' } }
+    await expect(rendered(both, version)).rejects.toMatchObject({
+      stderr: expect.stringContaining('exclude each other') as string,
+    })
+  },
+)
 
 interface KubernetesObject {
   readonly kind: string
@@ -92,9 +136,11 @@ describe('objects are what the schemas of Kubernetes say', () => {
   for (const version of kubernetes)
     for (const [name, values] of Object.entries(choices))
       testUnless(missing, `Kubernetes ${version}, ${name}`, async () => {
+        const own = ['config' in values && 'content' in (values.config as object), 'ingress' in values]
+        const valid = 4 + own.filter(Boolean).length
         expect(await judged(values, version)).toMatchObject({
           resources: [],
-          summary: { valid: 4, invalid: 0, errors: 0, skipped: 0 },
+          summary: { valid, invalid: 0, errors: 0, skipped: 0 },
         })
       })
 
@@ -131,7 +177,9 @@ async function schemasFor(manifests: string, version: string): Promise<string> {
   mkdirSync(folderOf, { recursive: true })
   for (const document of parseAllDocuments(manifests)) {
     const { kind, apiVersion } = document.toJS() as { kind: string; apiVersion: string }
-    const name = `${kind.toLowerCase()}-${apiVersion.replace('/', '-')}.json`
+    // As kubeconform names it: of the group only what is before the first dot.
+    const suffix = apiVersion.replace(/^([^./]+)[^/]*\//, '$1-')
+    const name = `${kind.toLowerCase()}-${suffix}.json`
     const own = readFileSync(join(from, name), 'utf8').replaceAll(`/api/${shared}#`, '#')
     writeFileSync(join(folderOf, name), JSON.stringify({ ...JSON.parse(own), $defs }))
   }

@@ -14,3 +14,8 @@ app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
 app.kubernetes.io/managed-by: {{ .Release.Service }}
 helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
 {{- end }}
+
+{{/* The Secret with gantry.config; empty where the platform makes its own. */}}
+{{- define "gantry.configSecret" -}}
+{{- if .Values.config.content }}{{ include "gantry.name" . }}{{ else }}{{ .Values.config.existingSecret }}{{ end }}
+{{- end }}

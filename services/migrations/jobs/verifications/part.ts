@@ -10,7 +10,8 @@ import type { Mover, MoveSpec } from '../../../engine/mover.ts'
 import { csvHead } from '../../../engine/walk/compare.ts'
 import { encodeFolder } from '../../../engine/walk/walk-folder.ts'
 import { service } from '../../../kit/part.ts'
-import type { MigrationRecord } from '../../lifecycle/record.ts'
+import type { FailureLedger } from '../../failures/failures.ts'
+import { type MigrationRecord, workIdOf } from '../../lifecycle/record.ts'
 import { forgetJobsOf } from '../../../jobs/forget-jobs.ts'
 import { ReportStore } from '../../../jobs/reports.ts'
 import { walkAll } from '../../../engine/walk/walk-all.ts'
@@ -30,6 +31,7 @@ interface VerificationNeeds {
   /** @throws GantryError NOT_FOUND */
   readonly findMigration: (migrationId: string) => Promise<MigrationRecord>
   readonly records: Collection<typeof MigrationRecord>
+  readonly failures: Pick<FailureLedger, 'count'>
   readonly resolve: (record: MigrationRecord) => Promise<MoveSpec>
   readonly log: Log
 }
@@ -80,7 +82,7 @@ export const verificationService = service({
 })
 
 async function verify(
-  { mover, records, resolve, reportsFolder }: VerificationNeeds,
+  { mover, records, failures, resolve, reportsFolder }: VerificationNeeds,
   { migrationId, internalId, level, ignoreAfterMs, depth, paths }: VerificationRecord,
   { take, signal }: Work,
 ): Promise<JobOutcome> {
@@ -99,5 +101,7 @@ async function verify(
     take,
     signal,
   })
+  // They explain what is found to be missing.
+  await take({ lines: {}, counts: { failedPaths: await failures.count(workIdOf(migration)) } })
   return { status: 'COMPLETE' }
 }
