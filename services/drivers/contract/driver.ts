@@ -159,7 +159,7 @@ export interface Driver {
   list(folder: StorePath, signal: AbortSignal, listing?: Listing): AsyncIterable<Page>
 
   /** What stands at the path, without following a symbolic link; undefined when nothing does. */
-  stat(path: StorePath): Promise<Entry | undefined>
+  stat(path: StorePath, signal?: AbortSignal): Promise<Entry | undefined>
 
   /**
    * What stands at the path under a name that the store does not tell from the path's own, as by case: undefined when nothing

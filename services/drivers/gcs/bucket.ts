@@ -1,4 +1,5 @@
 import { hash, randomBytes } from 'node:crypto'
+import { abortable } from '../../../broker/common/abortable.ts'
 import type { CopyOutcome } from '../buckets/copies.ts'
 import { hasAnyBelow } from '../buckets/has-any.ts'
 import type {
@@ -90,10 +91,10 @@ export class Bucket implements ObjectBucket<GcsObject> {
     return { versions: enabled === true, softDeleteSeconds: Number.isSafeInteger(seconds) ? seconds : 0 }
   }
 
-  async properties(key: string, what: What): Promise<GcsObject | undefined> {
+  async properties(key: string, what: What, signal?: AbortSignal): Promise<GcsObject | undefined> {
     const { content: headers } = this.#options
     const query = { fields: objectFields }
-    const asked = { method: 'GET', path: ['o', key], query, headers, what, accept: [404] } as const
+    const asked = { method: 'GET', path: ['o', key], query, headers, what, signal, accept: [404] } as const
     const answer = await this.#client.request(asked)
     if (answer.status === 404) {
       if (isOfBucket(answer)) throw answerError(what(), answer)
@@ -110,20 +111,21 @@ export class Bucket implements ObjectBucket<GcsObject> {
     key: string,
     bytes: number,
     what: What,
+    signal?: AbortSignal,
   ): Promise<{ readonly object: GcsObject; readonly head: Buffer } | undefined> {
     const range = { range: `bytes=0-${bytes - 1}` }
-    const reading = this.#media(key, {}, range, what)
+    const reading = this.#media(key, {}, range, what, signal)
     if (this.#canUseListings) {
-      const [listed, media] = await Promise.all([this.#listed.take(key, what), reading])
+      const [listed, media] = await Promise.all([abortable(this.#listed.take(key, what), signal), reading])
       if (listed !== undefined && isOf(media, listed)) return { object: listed, head: media.body }
     }
-    const [object, media] = await Promise.all([this.properties(key, what), reading])
+    const [object, media] = await Promise.all([this.properties(key, what, signal), reading])
     if (media.status < 300) this.#namesMetadata = media.headers['x-goog-metageneration'] !== undefined
     if (object === undefined) return undefined
     if (isContentOf(media, object)) return { object, head: media.body }
     // No range of an empty object can be read.
     if (object.sizeBytes === 0) return { object, head: Buffer.alloc(0) }
-    const its = await this.#media(key, { generation: object.tag }, range, what)
+    const its = await this.#media(key, { generation: object.tag }, range, what, signal)
     if (its.status >= 300) throw failed('changed', what(), `answered ${its.status}`)
     return { object, head: its.body }
   }
@@ -139,6 +141,7 @@ export class Bucket implements ObjectBucket<GcsObject> {
     offset: number,
     taker: Taker,
     what: What,
+    signal?: AbortSignal,
   ): Promise<number> {
     const range = { range: rangeOf(offset, taker) }
     const receiver: Receiver = {
@@ -146,7 +149,7 @@ export class Bucket implements ObjectBucket<GcsObject> {
       accepts: (answer) =>
         answer.headers['x-goog-generation'] === generation && isRange(answer, offset, taker),
     }
-    const answer = await this.#media(key, { generation }, range, what, receiver)
+    const answer = await this.#media(key, { generation }, range, what, signal, receiver)
     if (answer.status !== 206 && answer.status !== 200)
       throw failed('changed', what(), `answered ${answer.status}`)
     return received(answer, receiver)
@@ -157,6 +160,7 @@ export class Bucket implements ObjectBucket<GcsObject> {
     query: Readonly<Record<string, string>>,
     headers: Readonly<Record<string, string>>,
     what: What,
+    signal: AbortSignal | undefined,
     receiver?: Receiver,
   ) {
     return this.#client.request({
@@ -165,6 +169,7 @@ export class Bucket implements ObjectBucket<GcsObject> {
       query: { ...query, alt: 'media' },
       headers: { ...this.#options.content, ...headers },
       what,
+      signal,
       accept: [404, 412, 416],
       ...(receiver && { receiver }),
     })
@@ -184,7 +189,7 @@ export class Bucket implements ObjectBucket<GcsObject> {
       ...(token !== undefined && { pageToken: token }),
       ...(startAfter !== undefined && { startOffset: startAfter }),
     }
-    const asked = { method: 'GET', path: ['o'], query, what, ...(signal && { signal }) } as const
+    const asked = { method: 'GET', path: ['o'], query, what, signal } as const
     const { items = [], prefixes = [], nextPageToken = '' } = await this.#client.json(asked)
     if (!Array.isArray(items) || !isTexts(prefixes) || typeof nextPageToken !== 'string')
       throw failed('io', what(), 'the answer is not a listing')
@@ -193,8 +198,8 @@ export class Bucket implements ObjectBucket<GcsObject> {
     return { objects, prefixes, nextToken: nextPageToken }
   }
 
-  hasAny(prefix: string, what: What): Promise<boolean> {
-    return hasAnyBelow(this, prefix, what, failed)
+  hasAny(prefix: string, what: What, signal?: AbortSignal): Promise<boolean> {
+    return hasAnyBelow(this, prefix, what, failed, signal)
   }
 
   async put(key: string, body: Buffer, attributes: FileAttributes, what: What): Promise<void> {

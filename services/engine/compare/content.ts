@@ -52,7 +52,10 @@ export async function compareContent(
   const common = commonDigest(source.digests, target.digests)
   if (common !== undefined)
     return { difference: digestDifference(common.kind, ...common.values), bytesRead: 0 }
-  const open = { source: () => openSource(run, at), target: () => atTarget(run.target.open(there)) }
+  const open = {
+    source: () => openSource(run, at),
+    target: () => atTarget(run.target.open(there, { signal: run.stop.signal })),
+  }
   const targets = readableDigest(target.digests)
   const sources = targets === undefined ? readableDigest(source.digests) : undefined
   const known = targets ?? sources
@@ -85,8 +88,8 @@ export async function isSameLink({ source, target }: Run, at: StorePath, there: 
 const digestDifference = (kind: DigestKind, source: string, target: string): string | undefined =>
   source === target ? undefined : `${digestNames[kind]} ${source} at the source, ${target} at the target`
 
-const openSource = ({ source, spec }: Run, at: StorePath): Promise<SourceFile> =>
-  source.open(at, { follow: linksOf(spec) === 'follow' })
+const openSource = ({ source, spec, stop }: Run, at: StorePath): Promise<SourceFile> =>
+  source.open(at, { follow: linksOf(spec) === 'follow', signal: stop.signal })
 
 async function withFile<T>(opened: Promise<SourceFile>, work: (file: SourceFile) => Promise<T>): Promise<T> {
   const file = await opened

@@ -53,6 +53,7 @@ async function prepare(run: Run, group: FileGroup, progress: Progress): Promise<
     if (progress.attempt > 1) await makeAgain(run, group.folder, progress)
     return true
   } catch (error) {
+    run.stop.check()
     for (const entry of entriesOfGroup(group)) progress.failed(entry, error)
     return false
   }
@@ -64,7 +65,7 @@ async function makeAgain(run: Run, folder: StorePath, progress: Progress): Promi
   const made = await makeRealFolders(run, folder, new Set())
   if (made === undefined) return
   for (const path of changedBy(folder, made)) await progress.match(path)
-  if (isWatched(run) && (await run.source.stat(storePath(run, made)))?.type !== 'folder')
+  if (isWatched(run) && (await run.source.stat(storePath(run, made), run.stop.signal))?.type !== 'folder')
     progress.again(parentOf(made), nameOf(made), true)
 }
 
@@ -82,7 +83,7 @@ async function copyGroupDirectly(
       names: (count) => countNames(progress.counts, count),
     })
   } catch (error) {
-    const look = () => run.source.stat(folder)
+    const look = () => run.source.stat(folder, run.stop.signal)
     const known = isWatched(run) ? await overtaken(run, folder, error, look) : error
     for (const entry of entriesOfGroup(group)) progress.failed(entry, known)
     return
@@ -132,7 +133,7 @@ async function copyPaced(
   counts: Counts,
 ): Promise<number | undefined> {
   const path = joinPath(entry.group.folder, entry.name)
-  const found = entry.isFile ? await run.source.stat(storePath(run, path)) : undefined
+  const found = entry.isFile ? await run.source.stat(storePath(run, path), run.stop.signal) : undefined
   const sizeBytes = found?.type === 'file' ? found.sizeBytes : 0
   if (sizeBytes > run.pace.pieceBytes(largeFileBytes)) return copyInTurn(run, path, counts)
   await run.pace.pay(sizeBytes)
@@ -146,7 +147,7 @@ async function copyThroughDrivers(run: Run, entry: TransferEntry, progress: Prog
   run.stop.check()
   if (progress.isOver(entry)) return
   const path = progress.pathOf(entry)
-  const look = isWatched(run) ? () => run.source.stat(path) : undefined
+  const look = isWatched(run) ? () => run.source.stat(path, run.stop.signal) : undefined
   const startedMs = Date.now()
   try {
     const before = await look?.()
@@ -167,6 +168,7 @@ async function notCopied(
   progress: Progress,
   { error, look }: { readonly error: unknown; readonly look: Parameters<typeof overtaken>[3] | undefined },
 ): Promise<void> {
+  run.stop.check()
   const path = progress.pathOf(entry)
   const known = look === undefined ? storeError(error) : await overtaken(run, path, error, look)
   if (known.failure === 'gone') await requireStore(run)

@@ -169,7 +169,10 @@ export class Cleaner implements Judge {
   async #difference(at: StorePath, there: StorePath, found: Collected): Promise<string | undefined> {
     const run = this.#run
     // What a listing said may be of an older version, its digest too.
-    const [source, target] = await Promise.all([run.source.stat(at), atTarget(run.target.stat(there))])
+    const [source, target] = await Promise.all([
+      run.source.stat(at, run.stop.signal),
+      atTarget(run.target.stat(there, run.stop.signal)),
+    ])
     if (source === undefined || target === undefined) return 'it has gone meanwhile'
     const differs = contentDiffersBy(source, target)
     if (differs === 'type') return typesText(source, target)
@@ -185,7 +188,8 @@ export class Cleaner implements Judge {
     if (at.length === this.#run.spec.root.length) return sideOf(pair)
     const mayRemove = async ({ path }: Removed, entry: Entry) =>
       entry.type === 'folder' &&
-      (await atTarget(this.#run.target.stat(targetPath(this.#run, path))))?.type === 'folder'
+      (await atTarget(this.#run.target.stat(targetPath(this.#run, path), this.#run.stop.signal)))?.type ===
+        'folder'
     const removed = (entry: Entry, path: StorePath) =>
       this.#tell({ result: 'REMOVED' }, entry, path, targetPath(this.#run, path), found)
     try {
