@@ -1,6 +1,12 @@
 import type { Entry, ExtendedAttribute, FileAttributes } from '../../drivers/contract/driver.ts'
 import { defaultMetadata } from '../../../subjects/migrations/model/terms.ts'
-import { type Both, compareContent, type ContentComparison, isSameLink } from '../compare/content.ts'
+import {
+  type Both,
+  compareContent,
+  type ContentComparison,
+  isSameLink,
+  type Versions,
+} from '../compare/content.ts'
 import { attributesDifferBy, isSameTime } from '../compare/entries.ts'
 import { linksOf } from '../run/metadata.ts'
 import { atTarget, grainMsOf, readOptionsOf, type Run } from '../run/run.ts'
@@ -11,9 +17,17 @@ import { atTarget, grainMsOf, readOptionsOf, type Run } from '../run/run.ts'
  */
 const chunkBytes = 1024 * 1024
 
-/** Compares the content of two files or links of the same size, and pays for what it asks. Throws StoreErrors. */
-export async function contentDifference(run: Run, both: Both): Promise<ContentComparison> {
-  if (both.source.type === 'file') return compareContent(run, both, { chunkBytes })
+/**
+ * Compares the content of two files or links of the same size, and pays for what it asks. Throws StoreErrors.
+ * @param versions see `ContentOptions`
+ */
+export async function contentDifference(
+  run: Run,
+  both: Both,
+  versions?: Versions,
+): Promise<ContentComparison> {
+  if (both.source.type === 'file')
+    return compareContent(run, both, { chunkBytes, ...(versions && { versions }) })
   await run.pace.pay(0)
   const isSame = await isSameLink(run, both.at, both.there)
   return { difference: isSame ? undefined : 'the link leads elsewhere', bytesRead: 0 }
