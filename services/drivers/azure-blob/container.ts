@@ -1,6 +1,7 @@
 import { CursorGuard } from '../http/cursor-guard.ts'
 import { createHash, hash } from 'node:crypto'
 import type { CopyOutcome } from '../buckets/copies.ts'
+import { sizeOfHead } from '../http/ranges.ts'
 import type { StoreHeaders } from '../http/transport.ts'
 import {
   headerMetadata,
@@ -182,7 +183,7 @@ export class Container {
     signal?: AbortSignal,
   ): Promise<(BlobProperties & { readonly head: Buffer }) | undefined> {
     const store = { 'x-ms-range': `bytes=0-${bytes - 1}` }
-    const { status, headers, body } = await this.#client.request({
+    const answer = await this.#client.request({
       method: 'GET',
       blob,
       store,
@@ -190,14 +191,15 @@ export class Container {
       signal,
       accept: [404, 416],
     })
-    if (status === 404) return undefined
+    if (answer.status === 404) return undefined
     // No range of an empty blob can be read.
-    if (status === 416) {
+    if (answer.status === 416) {
       const properties = await this.properties(blob, what, signal)
       return properties && { ...properties, head: Buffer.alloc(0) }
     }
-    const total = /\/(\d+)$/.exec(headers['content-range'] ?? '')?.[1]
-    return { ...this.#propertiesOf(headers, total === undefined ? body.length : Number(total)), head: body }
+    const sizeBytes = sizeOfHead(answer, bytes)
+    if (sizeBytes === undefined) throw failed('corrupt', what(), 'answered with another range')
+    return { ...this.#propertiesOf(answer.headers, sizeBytes), head: answer.body }
   }
 
   /** One page of what stands below a prefix, up to the next slash of each name. */

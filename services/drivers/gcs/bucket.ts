@@ -17,7 +17,7 @@ import { type GcsClient, type GcsRequest, readJson } from './client.ts'
 import { crcOf, crcText } from '../digests/crc32c.ts'
 import { answerError, failed, type GcsAnswer, isOfBucket } from './errors.ts'
 import type { Receiver, Taker } from '../http/transport.ts'
-import { isRange, rangeOf, received } from '../http/ranges.ts'
+import { isRange, rangeOf, received, sizeOfHead } from '../http/ranges.ts'
 import { listedAtOnce, ListedObjects } from './listed-objects.ts'
 
 /** An object as the service tells it; its tag is the generation. */
@@ -117,16 +117,16 @@ export class Bucket implements ObjectBucket<GcsObject> {
     const reading = this.#media(key, {}, range, what, signal)
     if (this.#canUseListings) {
       const [listed, media] = await Promise.all([abortable(this.#listed.take(key, what), signal), reading])
-      if (listed !== undefined && isOf(media, listed)) return { object: listed, head: media.body }
+      if (listed !== undefined && isOf(media, listed, bytes)) return { object: listed, head: media.body }
     }
     const [object, media] = await Promise.all([this.properties(key, what, signal), reading])
     if (media.status < 300) this.#namesMetadata = media.headers['x-goog-metageneration'] !== undefined
     if (object === undefined) return undefined
-    if (isContentOf(media, object)) return { object, head: media.body }
+    if (isHeadOf(media, object, bytes)) return { object, head: media.body }
     // No range of an empty object can be read.
     if (object.sizeBytes === 0) return { object, head: Buffer.alloc(0) }
     const its = await this.#media(key, { generation: object.tag }, range, what, signal)
-    if (its.status >= 300) throw failed('changed', what(), `answered ${its.status}`)
+    if (!isHeadOf(its, object, bytes)) throw failed('changed', what(), `answered ${its.status}`)
     return { object, head: its.body }
   }
 
@@ -454,13 +454,13 @@ async function* piecesAround(
   yield tail
 }
 
-/** Whether an answer has content of this object. */
-const isContentOf = ({ status, headers }: GcsAnswer, { tag }: GcsObject): boolean =>
-  status < 300 && headers['x-goog-generation'] === tag
+/** Whether an answer has the first bytes of this object. */
+const isHeadOf = (media: GcsAnswer, { tag, sizeBytes }: GcsObject, bytes: number): boolean =>
+  media.headers['x-goog-generation'] === tag && sizeOfHead(media, bytes) === sizeBytes
 
 /** Whether it also says that the metadata are still those of this object. */
-const isOf = (media: GcsAnswer, object: GcsObject): boolean =>
-  isContentOf(media, object) && media.headers['x-goog-metageneration'] === object.metageneration
+const isOf = (media: GcsAnswer, object: GcsObject, bytes: number): boolean =>
+  isHeadOf(media, object, bytes) && media.headers['x-goog-metageneration'] === object.metageneration
 
 const isTexts = (value: unknown): value is readonly string[] =>
   Array.isArray(value) && value.every((one) => typeof one === 'string')

@@ -19,7 +19,7 @@ import { answerError, failed } from './errors.ts'
 import { encodeKey } from './signing.ts'
 import { checkedParts } from './parts.ts'
 import type { Provider } from './providers.ts'
-import { isRange, rangeOf, received } from '../http/ranges.ts'
+import { isRange, rangeOf, received, sizeOfHead } from '../http/ranges.ts'
 import {
   fullObject,
   type ListedPart,
@@ -154,8 +154,8 @@ export class Bucket implements ObjectBucket<S3Object> {
       const there = await this.properties(key, what, signal)
       return there && { object: there, head: Buffer.alloc(0) }
     }
-    const total = /\/(\d+)$/.exec(answer.headers['content-range'] ?? '')?.[1]
-    const sizeBytes = total === undefined ? answer.body.length : Number(total)
+    const sizeBytes = sizeOfHead(answer, bytes)
+    if (sizeBytes === undefined) throw failed('changed', what(), 'answered with another range')
     return { object: objectOf(answer.headers, sizeBytes, this.aheadMs), head: answer.body }
   }
 
