@@ -173,6 +173,12 @@ export interface Driver {
    */
   open(path: StorePath, options?: ReadOptions): Promise<SourceFile>
 
+  /**
+   * Says which files of a folder are opened soon with their content, so that they can be asked for together. A hint: what was
+   * not announced can be opened, and what was need not be. No I/O. Not there where each file takes one request anyway.
+   */
+  announce?(folder: StorePath, names: readonly Buffer[]): void
+
   /** All attributes of a file or folder; undefined when nothing is there. Throws `unsupported` for anything else. */
   attributesOf(path: StorePath, options?: ReadOptions): Promise<FileAttributes | undefined>
 

@@ -18,7 +18,7 @@ import { crcOf, crcText } from '../digests/crc32c.ts'
 import { answerError, failed, type GcsAnswer, isOfBucket } from './errors.ts'
 import type { Receiver, Taker } from '../http/transport.ts'
 import { isRange, rangeOf, received, sizeOfHead } from '../http/ranges.ts'
-import { listedAtOnce, ListedObjects } from './listed-objects.ts'
+import { ListedObjects } from './listed-objects.ts'
 
 /** An object as the service tells it; its tag is the generation. */
 export interface GcsObject extends StoredObject {
@@ -62,8 +62,8 @@ export class Bucket implements ObjectBucket<GcsObject> {
   constructor(client: GcsClient, options: ObjectOptions) {
     this.#client = client
     this.#options = options
-    this.#listed = new ListedObjects(async (prefix, startAfter, what) => {
-      const { objects } = await this.listPage({ prefix, maxKeys: listedAtOnce, startAfter }, what)
+    this.#listed = new ListedObjects(async (prefix, startAfter, maxKeys, what) => {
+      const { objects } = await this.listPage({ prefix, maxKeys, startAfter }, what)
       return objects
     })
   }
@@ -101,6 +101,11 @@ export class Bucket implements ObjectBucket<GcsObject> {
       return undefined
     }
     return objectIn(answer.body, this.#client.aheadMs, what)
+  }
+
+  /** Objects of one folder whose heads are read soon. */
+  announce(keys: readonly string[]): void {
+    this.#listed.announce(keys)
   }
 
   /**

@@ -18,7 +18,16 @@ import { overtaken } from '../tree/overtaken.ts'
 import { joinPath, textFromPath } from '../items/paths.ts'
 import { isOutage, isWorthRetry } from '../run/retry.ts'
 import { readsFirst, sizeOfSame } from '../tree/same-content.ts'
-import { concurrencyOf, directCopy, policyOf, requireStore, storePath, sweep, type Run } from '../run/run.ts'
+import {
+  concurrencyOf,
+  directCopy,
+  policyOf,
+  requireStore,
+  storeCopy,
+  storePath,
+  sweep,
+  type Run,
+} from '../run/run.ts'
 import { entriesOf, entriesOfGroup, type TransferEntry } from './transfer-entries.ts'
 
 /**
@@ -35,6 +44,7 @@ export async function transfer(run: Run, item: Transfer, isInline = false): Prom
     }
   } else {
     for (const group of item.groups) await prepare(run, group, progress)
+    announce(run, item)
     await concurrently(entriesOf(item), concurrencyOf(run), (entry) =>
       copyThroughDrivers(run, entry, progress),
     )
@@ -42,6 +52,12 @@ export async function transfer(run: Run, item: Transfer, isInline = false): Prom
   if (run.spec.live !== undefined && !isInline)
     for (const { folder } of item.groups) await progress.match(folder)
   return progress.result()
+}
+
+/** What the service copies by itself is not read. */
+function announce(run: Run, { groups }: Transfer): void {
+  if (storeCopy(run) !== undefined) return
+  for (const { folder, files } of groups) run.source.announce?.(storePath(run, folder), files)
 }
 
 /** Sees to the target's folder before a repeated try. False when that failed, and with it the whole group. */
