@@ -38,6 +38,24 @@ export function filesAreRead({ driver, another, folder }: Suite): void {
     })
   })
 
+  test('what is asked for with a signal ends with its reason, of a file that is open too', async () => {
+    const { at, put } = await folder()
+    await put('file', pattern(sizeBytes))
+    // Nobody waits for what is synchronous inside.
+    if (driver().capabilities.concurrency === 1) return
+    const reason = new Error('stopped by the user')
+    const signal = AbortSignal.abort(reason)
+    await expect(driver().stat(at('file'), signal)).rejects.toBe(reason)
+    await expect(driver().attributesOf(at('file'), { signal })).rejects.toBe(reason)
+    await expect(driver().open(at('file'), { signal })).rejects.toBe(reason)
+    const later = new AbortController()
+    const file = await driver().open(at('file'), { contentLater: true, signal: later.signal })
+    later.abort(reason)
+    await expect(file.read(0, sizeBytes)).rejects.toBe(reason)
+    await expect(file.verifyUnchanged()).rejects.toBe(reason)
+    await file.close()
+  })
+
   describe('read', () => {
     test('gives the same where content was to come later', async () => {
       const { at, put } = await folder()

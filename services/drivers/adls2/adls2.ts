@@ -1,3 +1,4 @@
+import { abortable } from '../../../broker/common/abortable.ts'
 import { nameOf } from '../http/connection.ts'
 import { maxFeedAnswerBytes } from '../feeds/answers.ts'
 import { azureTokenProperties } from '../../../subjects/filesystems/azure-token-properties.ts'
@@ -323,7 +324,7 @@ export class Adls2Driver implements Driver {
     )
   }
 
-  async stat(path: StorePath): Promise<Entry | undefined> {
+  async stat(path: StorePath, signal?: AbortSignal): Promise<Entry | undefined> {
     const what = this.#what('stat', path)
     const blob = this.#blob(path)
     if (blob === undefined) return undefined
@@ -333,11 +334,11 @@ export class Adls2Driver implements Driver {
       sizeBytes: 0,
     } as const
     if (path.length === 0) {
-      await this.#container.check(what)
+      await this.#container.check(what, { signal })
       return folder
     }
-    const found = await this.#container.properties(blob, what)
-    if (found === undefined) return (await this.#hasChildren(blob, what)) ? folder : undefined
+    const found = await this.#container.properties(blob, what, signal)
+    if (found === undefined) return (await this.#hasChildren(blob, what, signal)) ? folder : undefined
     const { isFolder, sizeBytes, attributes, times, md5 } = found
     return isFolder
       ? { ...folder, ...attributes, ...times }
@@ -355,20 +356,23 @@ export class Adls2Driver implements Driver {
     const what = this.#what('attributes of', path)
     const blob = this.#blob(path)
     if (blob === undefined) return undefined
-    const found = path.length === 0 ? undefined : await this.#container.properties(blob, what)
+    const { signal } = options
+    const found = path.length === 0 ? undefined : await this.#container.properties(blob, what, signal)
     if (found !== undefined) return this.#withExtended(blob, found.attributes, options, what)
-    return path.length === 0 || (await this.#hasChildren(blob, what)) ? {} : undefined
+    return path.length === 0 || (await this.#hasChildren(blob, what, signal)) ? {} : undefined
   }
 
   /** With the access control list where it was asked for, and the account has such. */
   async #withExtended(
     blob: string,
     attributes: FileAttributes,
-    { extended = false }: ReadOptions,
+    { extended = false, signal }: ReadOptions,
     what: What,
   ): Promise<FileAttributes> {
-    const paths = extended ? await this.#hierarchy() : undefined
-    return paths === undefined ? attributes : { ...attributes, extended: await paths.extended(blob, what) }
+    const paths = extended ? await abortable(this.#hierarchy(), signal) : undefined
+    return paths === undefined
+      ? attributes
+      : { ...attributes, extended: await paths.extended(blob, what, signal) }
   }
 
   async open(path: StorePath, options: ReadOptions = {}): Promise<SourceFile> {
@@ -377,21 +381,21 @@ export class Adls2Driver implements Driver {
     const blob = this.#blob(path)
     if (blob === undefined) throw failed('gone', what(), 'no such file')
     if (path.length === 0) throw failed('unsupported', what(), 'it is a folder')
+    const { contentLater, signal } = options
     const opened =
-      options.contentLater === true
-        ? await this.#withoutHead(blob, what)
-        : await this.#container.readHead(blob, Math.min(headBytes, requestBytes), what)
-    if (opened?.isFolder ?? (await this.#hasChildren(blob, what)))
+      contentLater === true
+        ? await this.#withoutHead(blob, what, signal)
+        : await this.#container.readHead(blob, Math.min(headBytes, requestBytes), what, signal)
+    if (opened?.isFolder ?? (await this.#hasChildren(blob, what, signal)))
       throw failed('unsupported', what(), 'it is a folder')
     if (opened === undefined) throw failed('gone', what(), 'no such file')
     const attributes = await this.#withExtended(blob, opened.attributes, options, what)
-    return new BlobFile(this.#client, { ...opened, attributes, blob }, requestBytes, (operation) =>
-      this.#what(operation, path)(),
-    )
+    const describe = (operation: string) => this.#what(operation, path)()
+    return new BlobFile(this.#client, { ...opened, attributes, blob }, requestBytes, describe, signal)
   }
 
-  async #withoutHead(blob: string, what: What) {
-    const found = await this.#container.properties(blob, what)
+  async #withoutHead(blob: string, what: What, signal: AbortSignal | undefined) {
+    const found = await this.#container.properties(blob, what, signal)
     return found && { ...found, head: Buffer.alloc(0) }
   }
 
@@ -578,12 +582,13 @@ export class Adls2Driver implements Driver {
     this.#lake?.close()
   }
 
-  async #hasChildren(blob: string, what: What): Promise<boolean> {
-    if ((await this.#hierarchy()) !== undefined) return false
+  async #hasChildren(blob: string, what: What, signal?: AbortSignal): Promise<boolean> {
+    if ((await abortable(this.#hierarchy(), signal)) !== undefined) return false
     if (refuseUnlistable(blob) !== undefined) return false
     for await (const { blobs, prefixes } of this.#container.pages(
       { prefix: `${blob}/`, maxResults: 1 },
       what,
+      signal,
     ))
       if (blobs.length + prefixes.length > 0) return true
     return false

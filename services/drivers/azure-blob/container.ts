@@ -1,6 +1,7 @@
 import { CursorGuard } from '../http/cursor-guard.ts'
 import { createHash, hash } from 'node:crypto'
 import type { CopyOutcome } from '../buckets/copies.ts'
+import { sizeOfHead } from '../http/ranges.ts'
 import type { StoreHeaders } from '../http/transport.ts'
 import {
   headerMetadata,
@@ -116,7 +117,7 @@ export class Container {
     const { body } = await this.#client.request({ method: 'GET', query, what, ...options })
     if (directory === '' || parsed(body, readListPage, what).blobs.length > 0) return
     // An empty page says nothing about what follows, and an empty directory has its marker alone.
-    if ((await this.properties(directory, what))?.isFolder !== true)
+    if ((await this.properties(directory, what, options.signal))?.isFolder !== true)
       throw failed('gone', what(), 'no such directory; create it or correct directory')
   }
 
@@ -127,7 +128,7 @@ export class Container {
       method: 'HEAD',
       query,
       what,
-      ...(signal && { signal }),
+      signal,
     })
     return { etag: headers.etag ?? '', changed: headers['last-modified'] ?? '' }
   }
@@ -147,7 +148,7 @@ export class Container {
   /** The first blobs by name, whatever folders they are in. */
   async firstBlobs(count: number, what: What, signal?: AbortSignal): Promise<readonly ListedBlob[]> {
     const query = { comp: 'list', maxresults: String(count), restype: 'container' }
-    const { body } = await this.#client.request({ method: 'GET', query, what, ...(signal && { signal }) })
+    const { body } = await this.#client.request({ method: 'GET', query, what, signal })
     return parsed(body, readListPage, what).blobs
   }
 
@@ -158,14 +159,15 @@ export class Container {
       blob,
       what,
       accept: [404],
-      ...(signal && { signal }),
+      signal,
     })
     return status === 404 ? undefined : (headers['x-ms-creation-time'] ?? '')
   }
 
   /** What stands under the very name, undefined when nothing does. */
-  async properties(blob: string, what: What): Promise<BlobProperties | undefined> {
-    const { status, headers } = await this.#client.request({ method: 'HEAD', blob, what, accept: [404] })
+  async properties(blob: string, what: What, signal?: AbortSignal): Promise<BlobProperties | undefined> {
+    const asked = { method: 'HEAD', blob, what, signal, accept: [404] } as const
+    const { status, headers } = await this.#client.request(asked)
     if (status === 404) return undefined
     const md5 = headers['content-md5']
     const properties = this.#propertiesOf(headers, Number(headers['content-length']))
@@ -178,23 +180,26 @@ export class Container {
     blob: string,
     bytes: number,
     what: What,
+    signal?: AbortSignal,
   ): Promise<(BlobProperties & { readonly head: Buffer }) | undefined> {
     const store = { 'x-ms-range': `bytes=0-${bytes - 1}` }
-    const { status, headers, body } = await this.#client.request({
+    const answer = await this.#client.request({
       method: 'GET',
       blob,
       store,
       what,
+      signal,
       accept: [404, 416],
     })
-    if (status === 404) return undefined
+    if (answer.status === 404) return undefined
     // No range of an empty blob can be read.
-    if (status === 416) {
-      const properties = await this.properties(blob, what)
+    if (answer.status === 416) {
+      const properties = await this.properties(blob, what, signal)
       return properties && { ...properties, head: Buffer.alloc(0) }
     }
-    const total = /\/(\d+)$/.exec(headers['content-range'] ?? '')?.[1]
-    return { ...this.#propertiesOf(headers, total === undefined ? body.length : Number(total)), head: body }
+    const sizeBytes = sizeOfHead(answer, bytes)
+    if (sizeBytes === undefined) throw failed('corrupt', what(), 'answered with another range')
+    return { ...this.#propertiesOf(answer.headers, sizeBytes), head: answer.body }
   }
 
   /** One page of what stands below a prefix, up to the next slash of each name. */
@@ -212,7 +217,7 @@ export class Container {
       restype: 'container',
       ...(page.marker === '' ? {} : { marker: page.marker }),
     }
-    const { body } = await this.#client.request({ method: 'GET', query, what, ...(signal && { signal }) })
+    const { body } = await this.#client.request({ method: 'GET', query, what, signal })
     return parsed(body, readListPage, what)
   }
 
@@ -408,7 +413,7 @@ export class Container {
       }
     }
     if (folding.found || from !== undefined || prefix === '') return
-    if ((await this.properties(prefix.slice(0, -1), what))?.isFolder !== true)
+    if ((await this.properties(prefix.slice(0, -1), what, signal))?.isFolder !== true)
       throw failed('gone', what(), 'no such folder')
   }
 

@@ -85,9 +85,13 @@ export class Paths {
   }
 
   /** The access control list, where it says more than permissions do. Throws `gone`. */
-  async extended(path: string, what: What): Promise<NonNullable<FileAttributes['extended']>> {
+  async extended(
+    path: string,
+    what: What,
+    signal: AbortSignal | undefined,
+  ): Promise<NonNullable<FileAttributes['extended']>> {
     const query = { action: 'getAccessControl' }
-    const { headers } = await this.#client.request({ method: 'HEAD', blob: path, query, what })
+    const { headers } = await this.#client.request({ method: 'HEAD', blob: path, query, what, signal })
     const [acl, permissions] = [headers['x-ms-acl'], headers['x-ms-permissions']]
     if (typeof acl !== 'string' || typeof permissions !== 'string' || !permissions.endsWith('+'))
       return { all: [], isComplete: true }

@@ -22,17 +22,21 @@ export class BlobFile implements SourceFile {
   readonly #client: BlobClient
   readonly #requestBytes: number
   readonly #describe: (operation: string) => string
+  readonly #signal: AbortSignal | undefined
 
+  /** @param signal ends what is asked of it */
   constructor(
     client: BlobClient,
     opened: OpenedBlob,
     requestBytes: number,
     describe: (operation: string) => string,
+    signal?: AbortSignal,
   ) {
     this.#client = client
     this.opened = opened
     this.#requestBytes = requestBytes
     this.#describe = describe
+    this.#signal = signal
   }
 
   get sizeBytes(): number {
@@ -69,6 +73,7 @@ export class BlobFile implements SourceFile {
       blob,
       ifMatch: etag,
       what,
+      signal: this.#signal,
       accept: [404, 412],
     })
     if (answer.status !== 200) throw this.#changed('check', `answered ${answer.status}`)
@@ -91,6 +96,7 @@ export class BlobFile implements SourceFile {
         accepts: (its) => its.headers.etag === etag && isRange(its, offset, taker),
       },
       what: () => this.#describe(`read of ${range}`),
+      signal: this.#signal,
       accept: [404, 412, 416],
     })
     if (answer.status >= 400) throw this.#changed('read', `answered ${answer.status}`)

@@ -119,32 +119,32 @@ export abstract class BucketDriver<O extends StoredObject> {
     return said.length === 0 ? undefined : said.join('; ')
   }
 
-  async stat(path: StorePath): Promise<Entry | undefined> {
+  async stat(path: StorePath, signal?: AbortSignal): Promise<Entry | undefined> {
     const what = this.what('stat', path)
     const key = this.#store.keyOf(path)
     if (key === undefined) return undefined
     const name = nameOf(path)
     if (key === '') {
-      await this.#bucket.check(what)
+      await this.#bucket.check(what, { signal })
       return { name, type: 'folder', sizeBytes: 0 }
     }
-    const file = await this.#bucket.properties(key, what)
+    const file = await this.#bucket.properties(key, what, signal)
     if (file !== undefined) {
       const { sizeBytes, attributes, times, digests } = file
       return { name, type: 'file', sizeBytes, ...attributes, ...times, ...(digests && { digests }) }
     }
-    const folder = await this.#folder(key, what)
+    const folder = await this.#folder(key, what, signal)
     return folder && { name, type: 'folder', sizeBytes: 0, ...folder }
   }
 
-  async attributesOf(path: StorePath): Promise<FileAttributes | undefined> {
+  async attributesOf(path: StorePath, { signal }: ReadOptions = {}): Promise<FileAttributes | undefined> {
     const what = this.what('attributes of', path)
     const key = this.#store.keyOf(path)
     if (key === undefined) return undefined
     if (key === '') return {}
-    const file = await this.#bucket.properties(key, what)
+    const file = await this.#bucket.properties(key, what, signal)
     if (file !== undefined) return file.attributes
-    const folder = await this.#folder(key, what)
+    const folder = await this.#folder(key, what, signal)
     if (folder === undefined) return undefined
     const { createdMs: _created, changedMs: _changed, ...attributes } = folder
     return attributes
@@ -154,34 +154,36 @@ export abstract class BucketDriver<O extends StoredObject> {
   async #folder(
     key: string,
     what: What,
+    signal: AbortSignal | undefined,
   ): Promise<(FileAttributes & Pick<Entry, 'createdMs' | 'changedMs'>) | undefined> {
-    const marker = await this.#bucket.properties(`${key}/`, what)
+    const marker = await this.#bucket.properties(`${key}/`, what, signal)
     if (marker !== undefined) return markerAttributes(marker)
-    return (await this.#bucket.hasAny(`${key}/`, what)) ? {} : undefined
+    return (await this.#bucket.hasAny(`${key}/`, what, signal)) ? {} : undefined
   }
 
-  async open(path: StorePath, { contentLater = false }: ReadOptions = {}): Promise<ObjectFile<O>> {
+  async open(path: StorePath, { contentLater = false, signal }: ReadOptions = {}): Promise<ObjectFile<O>> {
     const what = this.what('open', path)
     const key = this.#store.keyOf(path)
     if (key === undefined) throw this.#store.failed('gone', what(), 'no such file')
     if (key === '') throw this.#store.failed('unsupported', what(), 'it is a folder')
     const opened = contentLater
-      ? await this.#withoutHead(key, what)
-      : await this.#bucket.readHead(key, this.#store.headBytes, what)
+      ? await this.#withoutHead(key, what, signal)
+      : await this.#bucket.readHead(key, this.#store.headBytes, what, signal)
     if (opened === undefined) {
-      if (await this.#bucket.hasAny(`${key}/`, what))
+      if (await this.#bucket.hasAny(`${key}/`, what, signal))
         throw this.#store.failed('unsupported', what(), 'it is a folder')
       throw this.#store.failed('gone', what(), 'no such file')
     }
     const describe = (operation: string) => this.what(operation, path)()
-    return new ObjectFile(this.#bucket, { ...opened, key }, readBytes, describe, this.#store.failed)
+    return new ObjectFile(this.#bucket, { ...opened, key }, readBytes, describe, this.#store.failed, signal)
   }
 
   async #withoutHead(
     key: string,
     what: What,
+    signal: AbortSignal | undefined,
   ): Promise<{ readonly object: O; readonly head: Buffer } | undefined> {
-    const object = await this.#bucket.properties(key, what)
+    const object = await this.#bucket.properties(key, what, signal)
     return object && { object, head: empty }
   }
 

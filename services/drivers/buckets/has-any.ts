@@ -8,10 +8,11 @@ export async function hasAnyBelow(
   prefix: string,
   what: What,
   failed: Failures['failed'],
+  signal: AbortSignal | undefined,
 ): Promise<boolean> {
   const guard = new CursorGuard(failed, what)
   for (let token: string | undefined; ;) {
-    const page = await bucket.listPage({ prefix, maxKeys: 1, delimiter: '', token }, what)
+    const page = await bucket.listPage({ prefix, maxKeys: 1, delimiter: '', token }, what, signal)
     if (page.objects.length + page.prefixes.length > 0) return true
     if (page.nextToken === '') return false
     token = guard.pass(page.nextToken)

@@ -20,19 +20,23 @@ export class ObjectFile<O extends StoredObject = StoredObject> implements Source
   readonly #requestBytes: number
   readonly #describe: (operation: string) => string
   readonly #failed: Failures['failed']
+  readonly #signal: AbortSignal | undefined
 
+  /** @param signal ends what is asked of it */
   constructor(
     bucket: Pick<ObjectBucket, 'properties' | 'readRange'>,
     opened: OpenedObject<O>,
     requestBytes: number,
     describe: (operation: string) => string,
     failed: Failures['failed'],
+    signal?: AbortSignal,
   ) {
     this.#bucket = bucket
     this.#opened = opened
     this.#requestBytes = requestBytes
     this.#describe = describe
     this.#failed = failed
+    this.#signal = signal
     this.attributes = opened.object.attributes
   }
 
@@ -72,7 +76,7 @@ export class ObjectFile<O extends StoredObject = StoredObject> implements Source
     const { key, head } = this.#opened
     // All of it came with one answer, and was one version.
     if (head.length === this.sizeBytes) return
-    const there = await this.#bucket.properties(key, () => this.#describe('check'))
+    const there = await this.#bucket.properties(key, () => this.#describe('check'), this.#signal)
     if (there?.version !== this.version) throw this.#changed('check', 'it is another version')
   }
 
@@ -83,7 +87,7 @@ export class ObjectFile<O extends StoredObject = StoredObject> implements Source
   async #readRange(offset: number, taker: Taker): Promise<void> {
     const { key, object } = this.#opened
     const what = () => this.#describe('read')
-    const length = await this.#bucket.readRange(key, object.tag, offset, taker, what)
+    const length = await this.#bucket.readRange(key, object.tag, offset, taker, what, this.#signal)
     if (length !== taker.length)
       throw this.#changed('read', `got ${length} of ${taker.length} bytes at ${offset}`)
   }

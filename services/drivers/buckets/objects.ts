@@ -53,22 +53,30 @@ export interface ObjectBucket<O extends StoredObject = StoredObject> {
   /** What the bucket keeps of objects that are replaced or removed. */
   keeping(what: What, signal: AbortSignal): Promise<Keeping>
   /** What stands under the very key, undefined when nothing does. */
-  properties(key: string, what: What): Promise<O | undefined>
+  properties(key: string, what: What, signal?: AbortSignal): Promise<O | undefined>
   /** Like `properties`, with the first bytes of the content, at most `bytes`. */
   readHead(
     key: string,
     bytes: number,
     what: What,
+    signal?: AbortSignal,
   ): Promise<{ readonly object: O; readonly head: Buffer } | undefined>
   /**
    * Hands over what is at an offset of the content of this tag, as much as is taken. Throws `changed` for another one.
    * @returns how many bytes are there
    */
-  readRange(key: string, tag: string, offset: number, taker: Taker, what: What): Promise<number>
+  readRange(
+    key: string,
+    tag: string,
+    offset: number,
+    taker: Taker,
+    what: What,
+    signal?: AbortSignal,
+  ): Promise<number>
   /** One page of what stands below a prefix, up to the next delimiter of each key. */
   listPage(of: ListedPrefix, what: What, signal?: AbortSignal): Promise<ObjectPage>
   /** Whether anything stands below a prefix, the marker of the folder among it. */
-  hasAny(prefix: string, what: What): Promise<boolean>
+  hasAny(prefix: string, what: What, signal?: AbortSignal): Promise<boolean>
   /** Writes a whole object, its content checked by the service. */
   put(key: string, body: Buffer, attributes: FileAttributes, what: What): Promise<void>
   /** The same where nothing stands under the key; false when something does. Only where the service makes sure of that. */

@@ -159,7 +159,7 @@ export interface Driver {
   list(folder: StorePath, signal: AbortSignal, listing?: Listing): AsyncIterable<Page>
 
   /** What stands at the path, without following a symbolic link; undefined when nothing does. */
-  stat(path: StorePath): Promise<Entry | undefined>
+  stat(path: StorePath, signal?: AbortSignal): Promise<Entry | undefined>
 
   /**
    * What stands at the path under a name that the store does not tell from the path's own, as by case: undefined when nothing
@@ -172,6 +172,12 @@ export interface Driver {
    * store tells.
    */
   open(path: StorePath, options?: ReadOptions): Promise<SourceFile>
+
+  /**
+   * Says which files of a folder are opened soon with their content, so that they can be asked for together. A hint: what was
+   * not announced can be opened, and what was need not be. No I/O. Not there where each file takes one request anyway.
+   */
+  announce?(folder: StorePath, names: readonly Buffer[]): void
 
   /** All attributes of a file or folder; undefined when nothing is there. Throws `unsupported` for anything else. */
   attributesOf(path: StorePath, options?: ReadOptions): Promise<FileAttributes | undefined>

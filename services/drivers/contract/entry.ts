@@ -96,6 +96,8 @@ export interface ReadOptions {
   readonly follow?: boolean
   /** Whether content is read later or not at all: a store that sends the first bytes with its answer leaves them out. */
   readonly contentLater?: boolean
+  /** When it is aborted, what was asked for ends at once; of a file that is opened also what is asked of it later. */
+  readonly signal?: AbortSignal | undefined
 }
 
 /** A file that is to be written in parts. */

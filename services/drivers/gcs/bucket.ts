@@ -1,4 +1,5 @@
 import { hash, randomBytes } from 'node:crypto'
+import { abortable } from '../../../broker/common/abortable.ts'
 import type { CopyOutcome } from '../buckets/copies.ts'
 import { hasAnyBelow } from '../buckets/has-any.ts'
 import type {
@@ -16,8 +17,8 @@ import { type GcsClient, type GcsRequest, readJson } from './client.ts'
 import { crcOf, crcText } from '../digests/crc32c.ts'
 import { answerError, failed, type GcsAnswer, isOfBucket } from './errors.ts'
 import type { Receiver, Taker } from '../http/transport.ts'
-import { isRange, rangeOf, received } from '../http/ranges.ts'
-import { listedAtOnce, ListedObjects } from './listed-objects.ts'
+import { isRange, rangeOf, received, sizeOfHead } from '../http/ranges.ts'
+import { ListedObjects } from './listed-objects.ts'
 
 /** An object as the service tells it; its tag is the generation. */
 export interface GcsObject extends StoredObject {
@@ -61,8 +62,8 @@ export class Bucket implements ObjectBucket<GcsObject> {
   constructor(client: GcsClient, options: ObjectOptions) {
     this.#client = client
     this.#options = options
-    this.#listed = new ListedObjects(async (prefix, startAfter, what) => {
-      const { objects } = await this.listPage({ prefix, maxKeys: listedAtOnce, startAfter }, what)
+    this.#listed = new ListedObjects(async (prefix, startAfter, maxKeys, what) => {
+      const { objects } = await this.listPage({ prefix, maxKeys, startAfter }, what)
       return objects
     })
   }
@@ -90,16 +91,21 @@ export class Bucket implements ObjectBucket<GcsObject> {
     return { versions: enabled === true, softDeleteSeconds: Number.isSafeInteger(seconds) ? seconds : 0 }
   }
 
-  async properties(key: string, what: What): Promise<GcsObject | undefined> {
+  async properties(key: string, what: What, signal?: AbortSignal): Promise<GcsObject | undefined> {
     const { content: headers } = this.#options
     const query = { fields: objectFields }
-    const asked = { method: 'GET', path: ['o', key], query, headers, what, accept: [404] } as const
+    const asked = { method: 'GET', path: ['o', key], query, headers, what, signal, accept: [404] } as const
     const answer = await this.#client.request(asked)
     if (answer.status === 404) {
       if (isOfBucket(answer)) throw answerError(what(), answer)
       return undefined
     }
     return objectIn(answer.body, this.#client.aheadMs, what)
+  }
+
+  /** Objects of one folder whose heads are read soon. */
+  announce(keys: readonly string[]): void {
+    this.#listed.announce(keys)
   }
 
   /**
@@ -110,21 +116,22 @@ export class Bucket implements ObjectBucket<GcsObject> {
     key: string,
     bytes: number,
     what: What,
+    signal?: AbortSignal,
   ): Promise<{ readonly object: GcsObject; readonly head: Buffer } | undefined> {
     const range = { range: `bytes=0-${bytes - 1}` }
-    const reading = this.#media(key, {}, range, what)
+    const reading = this.#media(key, {}, range, what, signal)
     if (this.#canUseListings) {
-      const [listed, media] = await Promise.all([this.#listed.take(key, what), reading])
-      if (listed !== undefined && isOf(media, listed)) return { object: listed, head: media.body }
+      const [listed, media] = await Promise.all([abortable(this.#listed.take(key, what), signal), reading])
+      if (listed !== undefined && isOf(media, listed, bytes)) return { object: listed, head: media.body }
     }
-    const [object, media] = await Promise.all([this.properties(key, what), reading])
+    const [object, media] = await Promise.all([this.properties(key, what, signal), reading])
     if (media.status < 300) this.#namesMetadata = media.headers['x-goog-metageneration'] !== undefined
     if (object === undefined) return undefined
-    if (isContentOf(media, object)) return { object, head: media.body }
+    if (isHeadOf(media, object, bytes)) return { object, head: media.body }
     // No range of an empty object can be read.
     if (object.sizeBytes === 0) return { object, head: Buffer.alloc(0) }
-    const its = await this.#media(key, { generation: object.tag }, range, what)
-    if (its.status >= 300) throw failed('changed', what(), `answered ${its.status}`)
+    const its = await this.#media(key, { generation: object.tag }, range, what, signal)
+    if (!isHeadOf(its, object, bytes)) throw failed('changed', what(), `answered ${its.status}`)
     return { object, head: its.body }
   }
 
@@ -139,6 +146,7 @@ export class Bucket implements ObjectBucket<GcsObject> {
     offset: number,
     taker: Taker,
     what: What,
+    signal?: AbortSignal,
   ): Promise<number> {
     const range = { range: rangeOf(offset, taker) }
     const receiver: Receiver = {
@@ -146,7 +154,7 @@ export class Bucket implements ObjectBucket<GcsObject> {
       accepts: (answer) =>
         answer.headers['x-goog-generation'] === generation && isRange(answer, offset, taker),
     }
-    const answer = await this.#media(key, { generation }, range, what, receiver)
+    const answer = await this.#media(key, { generation }, range, what, signal, receiver)
     if (answer.status !== 206 && answer.status !== 200)
       throw failed('changed', what(), `answered ${answer.status}`)
     return received(answer, receiver)
@@ -157,6 +165,7 @@ export class Bucket implements ObjectBucket<GcsObject> {
     query: Readonly<Record<string, string>>,
     headers: Readonly<Record<string, string>>,
     what: What,
+    signal: AbortSignal | undefined,
     receiver?: Receiver,
   ) {
     return this.#client.request({
@@ -165,6 +174,7 @@ export class Bucket implements ObjectBucket<GcsObject> {
       query: { ...query, alt: 'media' },
       headers: { ...this.#options.content, ...headers },
       what,
+      signal,
       accept: [404, 412, 416],
       ...(receiver && { receiver }),
     })
@@ -184,7 +194,7 @@ export class Bucket implements ObjectBucket<GcsObject> {
       ...(token !== undefined && { pageToken: token }),
       ...(startAfter !== undefined && { startOffset: startAfter }),
     }
-    const asked = { method: 'GET', path: ['o'], query, what, ...(signal && { signal }) } as const
+    const asked = { method: 'GET', path: ['o'], query, what, signal } as const
     const { items = [], prefixes = [], nextPageToken = '' } = await this.#client.json(asked)
     if (!Array.isArray(items) || !isTexts(prefixes) || typeof nextPageToken !== 'string')
       throw failed('io', what(), 'the answer is not a listing')
@@ -193,8 +203,8 @@ export class Bucket implements ObjectBucket<GcsObject> {
     return { objects, prefixes, nextToken: nextPageToken }
   }
 
-  hasAny(prefix: string, what: What): Promise<boolean> {
-    return hasAnyBelow(this, prefix, what, failed)
+  hasAny(prefix: string, what: What, signal?: AbortSignal): Promise<boolean> {
+    return hasAnyBelow(this, prefix, what, failed, signal)
   }
 
   async put(key: string, body: Buffer, attributes: FileAttributes, what: What): Promise<void> {
@@ -449,13 +459,13 @@ async function* piecesAround(
   yield tail
 }
 
-/** Whether an answer has content of this object. */
-const isContentOf = ({ status, headers }: GcsAnswer, { tag }: GcsObject): boolean =>
-  status < 300 && headers['x-goog-generation'] === tag
+/** Whether an answer has the first bytes of this object. */
+const isHeadOf = (media: GcsAnswer, { tag, sizeBytes }: GcsObject, bytes: number): boolean =>
+  media.headers['x-goog-generation'] === tag && sizeOfHead(media, bytes) === sizeBytes
 
 /** Whether it also says that the metadata are still those of this object. */
-const isOf = (media: GcsAnswer, object: GcsObject): boolean =>
-  isContentOf(media, object) && media.headers['x-goog-metageneration'] === object.metageneration
+const isOf = (media: GcsAnswer, object: GcsObject, bytes: number): boolean =>
+  isHeadOf(media, object, bytes) && media.headers['x-goog-metageneration'] === object.metageneration
 
 const isTexts = (value: unknown): value is readonly string[] =>
   Array.isArray(value) && value.every((one) => typeof one === 'string')

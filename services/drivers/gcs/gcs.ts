@@ -146,6 +146,11 @@ export class GcsDriver extends BucketDriver<GcsObject> implements Driver {
     return this.#client.clockOffset
   }
 
+  announce(folder: StorePath, names: readonly Buffer[]): void {
+    const keys = names.map((name) => keyOf(joinPath(folder, name)))
+    this.#bucket.announce(keys.filter((key) => key !== undefined))
+  }
+
   async *list(folder: StorePath, signal: AbortSignal, { after, limit }: Listing = {}): AsyncIterable<Page> {
     const what = this.what('list', folder)
     const key = keyOf(folder)

@@ -1,6 +1,9 @@
 import { compareKeys, prefixOf } from '../buckets/key-order.ts'
 import type { What } from '../buckets/objects.ts'
 
+/** Objects of a folder from a key on, so many at most. */
+type ListFrom<O> = (prefix: string, from: string, count: number, what: What) => Promise<readonly O[]>
+
 /** Objects of one listing: about as many as a thread reads in a row before it goes on elsewhere. */
 export const listedAtOnce = 64
 /**
@@ -12,6 +15,13 @@ export const namedBeforeListing = 4
 const maxListed = 2_048
 /** Folders whose files are counted at once, those that came first go first. */
 const maxFolders = 64
+
+/** Files of a folder that were announced together, and are listed with the first that is asked for. */
+interface Announced {
+  readonly from: string
+  readonly count: number
+  listing?: Promise<void>
+}
 
 /** What was done in a folder of late. */
 interface Folder {
@@ -26,18 +36,37 @@ interface Folder {
  * many. Whoever uses what is told here proves first that the object is still the same, and asks by name where nothing is.
  */
 export class ListedObjects<O extends { readonly key: string }> {
-  readonly #list: (prefix: string, from: string, what: What) => Promise<readonly O[]>
+  readonly #list: ListFrom<O>
   readonly #objects = new Map<string, O>()
+  /** By key, until it is asked for. */
+  readonly #announced = new Map<string, Announced>()
   /** By prefix. */
   readonly #folders = new Map<string, Folder>()
 
-  /** @param list objects of a folder from a key on, `listedAtOnce` at most */
-  constructor(list: (prefix: string, from: string, what: What) => Promise<readonly O[]>) {
+  constructor(list: ListFrom<O>) {
     this.#list = list
+  }
+
+  /** Says which objects of one folder are taken soon. So few that asking for each costs no more are not listed for that. */
+  announce(keys: readonly string[]): void {
+    const [from] = keys.toSorted(compareKeys)
+    if (from === undefined || keys.length <= namedBeforeListing) return
+    const announced: Announced = { from, count: keys.length }
+    for (const key of keys) {
+      this.#announced.delete(key)
+      this.#announced.set(key, announced)
+    }
+    forgetFirst(this.#announced, maxListed)
   }
 
   /** An object as a listing had it, which is forgotten then; undefined where it is to be asked for by name. Never rejects. */
   async take(key: string, what: What): Promise<O | undefined> {
+    const announced = this.#announced.get(key)
+    this.#announced.delete(key)
+    if (announced !== undefined && !this.#objects.has(key)) {
+      announced.listing ??= this.#listFrom(prefixOf(key), announced.from, announced.count, what)
+      await announced.listing
+    }
     if (!this.#objects.has(key)) await this.#look(key, what)
     else this.#folderOf(prefixOf(key)).asked++
     const object = this.#objects.get(key)
@@ -54,14 +83,14 @@ export class ListedObjects<O extends { readonly key: string }> {
     if (listing !== undefined) return compareKeys(listing.from, key) <= 0 ? listing.done : undefined
     if (folder.asked <= namedBeforeListing) return
     folder.asked = 0
-    folder.listing = { from: key, done: this.#listFrom(prefix, key, what) }
+    folder.listing = { from: key, done: this.#listFrom(prefix, key, listedAtOnce, what) }
     await folder.listing.done
     folder.listing = undefined
   }
 
-  async #listFrom(prefix: string, from: string, what: What): Promise<void> {
+  async #listFrom(prefix: string, from: string, count: number, what: What): Promise<void> {
     // What is wrong shows when the object is asked for.
-    const objects = await this.#list(prefix, from, what).catch(() => [])
+    const objects = await this.#list(prefix, from, count, what).catch(() => [])
     for (const object of objects) {
       this.#objects.delete(object.key)
       this.#objects.set(object.key, object)

@@ -110,7 +110,7 @@ export class Cluster {
     what: What,
     signal?: AbortSignal,
   ): Promise<StatusPage | undefined> {
-    const asked = { method: 'GET', path, what, ...(signal !== undefined && { signal }) } as const
+    const asked = { method: 'GET', path, what, signal } as const
     if (!this.#hasPages) return this.#whole(asked, after)
     const answer = await this.#client.request({
       ...asked,
@@ -227,12 +227,13 @@ export class Cluster {
   }
 
   /** Whether somebody has a file open for writing; false where the release does not tell. */
-  async isOpenForWriting(path: StorePath, what: What): Promise<boolean> {
+  async isOpenForWriting(path: StorePath, what: What, signal?: AbortSignal): Promise<boolean> {
     const { json } = await this.#client.request({
       method: 'GET',
       op: 'GET_BLOCK_LOCATIONS',
       path,
       what,
+      signal,
       params: { offset: '0', length: '1' },
       accept: unknownOperation,
     })
@@ -240,10 +241,17 @@ export class Cluster {
   }
 
   /** Bytes of a file, as many as there are. Throws `gone`. */
-  async read(path: StorePath, offset: number, taker: Taker, what: What): Promise<number> {
+  async read(
+    path: StorePath,
+    offset: number,
+    taker: Taker,
+    what: What,
+    signal?: AbortSignal,
+  ): Promise<number> {
     const params = { offset: String(offset), length: String(taker.length) }
     const receiver: Receiver = { ...taker, accepts: isContent }
-    const answer = await this.#client.request({ method: 'GET', op: 'OPEN', path, what, params, receiver })
+    const asked = { method: 'GET', op: 'OPEN', path, what, signal, params, receiver } as const
+    const answer = await this.#client.request(asked)
     return received(answer, receiver)
   }
 
@@ -282,8 +290,9 @@ export class Cluster {
     path: StorePath,
     { hasAcl, mode }: FileStatus,
     what: What,
+    signal: AbortSignal | undefined,
   ): Promise<NonNullable<FileAttributes['extended']>> {
-    const asked = { method: 'GET', path, what } as const
+    const asked = { method: 'GET', path, what, signal } as const
     const [acl, all] = await Promise.all([
       hasAcl ? this.#client.request({ ...asked, op: 'GETACLSTATUS' }) : undefined,
       this.#client.json({ ...asked, op: 'GETXATTRS', params: { encoding: 'base64' } }, extendedIn),
@@ -306,12 +315,13 @@ export class Cluster {
   }
 
   /** When we made what stands at a path; undefined where somebody else did, and where the cluster keeps no such attributes. */
-  async creationOf(path: StorePath, what: What): Promise<number | undefined> {
+  async creationOf(path: StorePath, what: What, signal?: AbortSignal): Promise<number | undefined> {
     const answer = await this.#client.request({
       method: 'GET',
       op: 'GETXATTRS',
       path,
       what,
+      signal,
       params: { encoding: 'base64' },
       accept: [...nothingThere, ...notGiven],
     })

@@ -287,17 +287,17 @@ export class HdfsDriver implements Driver {
     return said.length === 0 ? undefined : `its root: ${said.join(', ')}`
   }
 
-  async stat(path: StorePath): Promise<Entry | undefined> {
-    const status = await this.#status(path, 'stat')
+  async stat(path: StorePath, signal?: AbortSignal): Promise<Entry | undefined> {
+    const status = await this.#status(path, 'stat', signal)
     if (status === undefined) return undefined
     const createdMs = this.#isTarget
-      ? await this.#cluster.creationOf(path, this.#what('stat', path))
+      ? await this.#cluster.creationOf(path, this.#what('stat', path), signal)
       : undefined
     return { ...entryOf(status, nameOf(path), this.#users), ...(createdMs !== undefined && { createdMs }) }
   }
 
   async attributesOf(path: StorePath, options?: ReadOptions): Promise<FileAttributes | undefined> {
-    const status = await this.#status(path, 'attributes of')
+    const status = await this.#status(path, 'attributes of', options?.signal)
     if (status === undefined) return undefined
     if (status.type === 'SYMLINK')
       throw failed('unsupported', this.#what('attributes of', path)(), 'it is a symbolic link')
@@ -307,36 +307,37 @@ export class HdfsDriver implements Driver {
   async #attributes(
     path: StorePath,
     status: FileStatus,
-    { extended = false }: ReadOptions = {},
+    { extended = false, signal }: ReadOptions = {},
   ): Promise<FileAttributes> {
     const attributes = attributesOf(status, this.#users)
     if (!extended) return attributes
     return {
       ...attributes,
-      extended: await this.#cluster.extended(path, status, this.#what('attributes of', path)),
+      extended: await this.#cluster.extended(path, status, this.#what('attributes of', path), signal),
       ...(status.layout !== undefined && { layout: status.layout }),
     }
   }
 
-  #status(path: StorePath, operation: string): Promise<FileStatus | undefined> {
+  #status(path: StorePath, operation: string, signal?: AbortSignal): Promise<FileStatus | undefined> {
     if (!mayExist(path)) return Promise.resolve(undefined)
-    return this.#cluster.status(path, this.#what(operation, path))
+    return this.#cluster.status(path, this.#what(operation, path), { signal })
   }
 
   async open(path: StorePath, options?: ReadOptions): Promise<SourceFile> {
     const what = this.#what('open', path)
-    const status = await this.#status(path, 'open')
+    const signal = options?.signal
+    const status = await this.#status(path, 'open', signal)
     if (status === undefined) throw failed('gone', what(), 'no such file')
     if (status.type !== 'FILE') throw failed('unsupported', what(), 'it is a folder')
     // Closing moves its time: that it was closed only now is seen when it has been read.
     const [isOpen, attributes] = await Promise.all([
-      !this.#isTarget && this.#cluster.isOpenForWriting(path, what),
+      !this.#isTarget && this.#cluster.isOpenForWriting(path, what, signal),
       this.#attributes(path, status, options),
     ])
     if (isOpen) throw failed('changed', what(), 'it is open for writing', { retryAfterMs: openForMs })
     return new HdfsFile(status, attributes, readBytes, {
-      read: (offset, taker) => this.#cluster.read(path, offset, taker, this.#what('read', path)),
-      status: () => this.#status(path, 'check'),
+      read: (offset, taker) => this.#cluster.read(path, offset, taker, this.#what('read', path), signal),
+      status: () => this.#status(path, 'check', signal),
       describe: (operation) => this.#what(operation, path)(),
     })
   }

@@ -16,6 +16,21 @@ export function isRange(
   return status === 206 && Number(from) === offset && Number(to) === offset + length - 1
 }
 
+/**
+ * Size of that which an answer is the beginning of; undefined where it is of another range.
+ * @param askedBytes that were asked for, from the first on: there may be fewer
+ */
+export function sizeOfHead(
+  { status, headers, body }: Pick<StoreAnswer, 'status' | 'headers' | 'body'>,
+  askedBytes: number,
+): number | undefined {
+  if (status === 200) return body.length
+  const told = /^bytes 0-(\d+)\/(\d+)$/.exec(headers['content-range'] ?? '')
+  const [last, sizeBytes] = [Number(told?.[1]), Number(told?.[2])]
+  const isRight = last + 1 === body.length && body.length <= Math.min(askedBytes, sizeBytes)
+  return status === 206 && isRight ? sizeBytes : undefined
+}
+
 /** Hands over what came in pieces of no known length. Returns how many bytes came of what was asked for. */
 export function received(answer: StoreAnswer, receiver: Receiver): number {
   const { body, isReceived } = answer

@@ -16,7 +16,7 @@ export interface Asked {
   readonly retries?: number
   /** The endpoint is one that nobody has spoken to: what is there if it is no such service, is not told. */
   readonly isProbe?: boolean
-  readonly signal?: AbortSignal
+  readonly signal?: AbortSignal | undefined
   /** Called before each repetition, with what the request depends on and the store does not check: what it throws is thrown. */
   readonly beforeRetry?: () => Promise<void>
 }

@@ -19,7 +19,7 @@ import { answerError, failed } from './errors.ts'
 import { encodeKey } from './signing.ts'
 import { checkedParts } from './parts.ts'
 import type { Provider } from './providers.ts'
-import { isRange, rangeOf, received } from '../http/ranges.ts'
+import { isRange, rangeOf, received, sizeOfHead } from '../http/ranges.ts'
 import {
   fullObject,
   type ListedPart,
@@ -123,13 +123,14 @@ export class Bucket implements ObjectBucket<S3Object> {
   }
 
   /** What stands under the very key, undefined when nothing does. */
-  async properties(key: string, what: What): Promise<S3Object | undefined> {
+  async properties(key: string, what: What, signal?: AbortSignal): Promise<S3Object | undefined> {
     const headers = { ...this.#headers.content, 'x-amz-checksum-mode': 'ENABLED' }
     const { status, headers: its } = await this.#client.request({
       method: 'HEAD',
       key,
       headers,
       what,
+      signal,
       accept: [404],
     })
     // Nothing says whether it is the bucket that is missing: HEAD has no body.
@@ -142,21 +143,30 @@ export class Bucket implements ObjectBucket<S3Object> {
     key: string,
     bytes: number,
     what: What,
+    signal?: AbortSignal,
   ): Promise<{ readonly object: S3Object; readonly head: Buffer } | undefined> {
     const headers = { ...this.#headers.content, range: `bytes=0-${bytes - 1}` }
-    const answer = await this.#client.request({ method: 'GET', key, headers, what, accept: [404, 416] })
+    const accept = [404, 416]
+    const answer = await this.#client.request({ method: 'GET', key, headers, what, signal, accept })
     if (answer.status === 404) return undefined
     // No range of an empty object can be read.
     if (answer.status === 416) {
-      const there = await this.properties(key, what)
+      const there = await this.properties(key, what, signal)
       return there && { object: there, head: Buffer.alloc(0) }
     }
-    const total = /\/(\d+)$/.exec(answer.headers['content-range'] ?? '')?.[1]
-    const sizeBytes = total === undefined ? answer.body.length : Number(total)
+    const sizeBytes = sizeOfHead(answer, bytes)
+    if (sizeBytes === undefined) throw failed('changed', what(), 'answered with another range')
     return { object: objectOf(answer.headers, sizeBytes, this.aheadMs), head: answer.body }
   }
 
-  async readRange(key: string, etag: string, offset: number, taker: Taker, what: What): Promise<number> {
+  async readRange(
+    key: string,
+    etag: string,
+    offset: number,
+    taker: Taker,
+    what: What,
+    signal?: AbortSignal,
+  ): Promise<number> {
     const range = rangeOf(offset, taker)
     const receiver: Receiver = {
       ...taker,
@@ -164,7 +174,7 @@ export class Bucket implements ObjectBucket<S3Object> {
     }
     const headers = { ...this.#headers.content, range, 'if-match': etag }
     const accept = [404, 412, 416]
-    const answer = await this.#client.request({ method: 'GET', key, headers, receiver, what, accept })
+    const answer = await this.#client.request({ method: 'GET', key, headers, receiver, what, signal, accept })
     if (answer.status !== 206 && answer.status !== 200)
       throw failed('changed', what(), `answered ${answer.status}`)
     return received(answer, receiver)
@@ -185,15 +195,15 @@ export class Bucket implements ObjectBucket<S3Object> {
       ...(token !== undefined && { 'continuation-token': token }),
       ...(startAfter !== undefined && { 'start-after': startAfter }),
     }
-    const { body } = await this.#client.request({ method: 'GET', query, what, ...(signal && { signal }) })
+    const { body } = await this.#client.request({ method: 'GET', query, what, signal })
     const page = parsed(body, (xml) => readListPage(xml, this.#provider.keys?.objects ?? 'form'), what)
     if (page.goesOn && page.nextToken === '') throw failed('io', what(), goesNowhere)
     return page
   }
 
   /** Whether anything stands below a prefix, the marker of the folder among it. */
-  hasAny(prefix: string, what: What): Promise<boolean> {
-    return hasAnyBelow(this, prefix, what, failed)
+  hasAny(prefix: string, what: What, signal?: AbortSignal): Promise<boolean> {
+    return hasAnyBelow(this, prefix, what, failed, signal)
   }
 
   /** Writes a whole object, its content checked by the service. */

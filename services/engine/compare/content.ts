@@ -1,5 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import {
+  changed,
   commonDigest,
   type DigestKind,
   digestNames,
@@ -28,7 +29,12 @@ export interface ContentOptions {
   readonly chunkBytes: number
   /** Called for a source's file that was read, before it is closed, when nothing is different. */
   readonly same?: (file: SourceFile) => Promise<void>
+  /** That the two are to be of, where it is known: what else is read is `changed`, as a cache may have one of before at hand. */
+  readonly versions?: Versions
 }
+
+/** Versions of what stands on both sides. */
+export type Versions = Readonly<Record<'source' | 'target', string>>
 
 /** What a comparison of content came to. */
 export interface ContentComparison {
@@ -45,14 +51,18 @@ export interface ContentComparison {
 export async function compareContent(
   run: Run,
   { source, target, at, there }: Both,
-  { chunkBytes, same }: ContentOptions,
+  { chunkBytes, same, versions }: ContentOptions,
 ): Promise<ContentComparison> {
   const { sizeBytes } = source
   if (sizeBytes === 0) return { difference: undefined, bytesRead: 0 }
   const common = commonDigest(source.digests, target.digests)
   if (common !== undefined)
     return { difference: digestDifference(common.kind, ...common.values), bytesRead: 0 }
-  const open = { source: () => openSource(run, at), target: () => atTarget(run.target.open(there)) }
+  const { signal } = run.stop
+  const open = {
+    source: () => ofVersion(openSource(run, at), versions?.source),
+    target: () => atTarget(ofVersion(run.target.open(there, { signal }), versions?.target)),
+  }
   const targets = readableDigest(target.digests)
   const sources = targets === undefined ? readableDigest(source.digests) : undefined
   const known = targets ?? sources
@@ -85,8 +95,16 @@ export async function isSameLink({ source, target }: Run, at: StorePath, there: 
 const digestDifference = (kind: DigestKind, source: string, target: string): string | undefined =>
   source === target ? undefined : `${digestNames[kind]} ${source} at the source, ${target} at the target`
 
-const openSource = ({ source, spec }: Run, at: StorePath): Promise<SourceFile> =>
-  source.open(at, { follow: linksOf(spec) === 'follow' })
+const openSource = ({ source, spec, stop }: Run, at: StorePath): Promise<SourceFile> =>
+  source.open(at, { follow: linksOf(spec) === 'follow', signal: stop.signal })
+
+/** A file, closed again where it is of another version. Throws `changed` then. */
+async function ofVersion(opened: Promise<SourceFile>, version: string | undefined): Promise<SourceFile> {
+  const file = await opened
+  if (version === undefined || file.version === version) return file
+  await file.close()
+  throw changed()
+}
 
 async function withFile<T>(opened: Promise<SourceFile>, work: (file: SourceFile) => Promise<T>): Promise<T> {
   const file = await opened

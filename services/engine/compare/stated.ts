@@ -16,8 +16,13 @@ const isDecided = ({ source, target }: Sides): boolean =>
   source.type !== target.type || source.sizeBytes !== target.sizeBytes
 
 /** What has gone meanwhile stays as it was listed: whoever uses it finds out. */
-const statedOf = async (driver: Driver, path: StorePath, listed: Entry): Promise<Entry> =>
-  driver.capabilities.listsAttributes ? listed : ((await driver.stat(path)) ?? listed)
+const statedOf = async (
+  driver: Driver,
+  path: StorePath,
+  listed: Entry,
+  signal: AbortSignal,
+): Promise<Entry> =>
+  driver.capabilities.listsAttributes ? listed : ((await driver.stat(path, signal)) ?? listed)
 
 /**
  * Two listed entries with the times, attributes and digests that a store tells only when it is asked by name; as they are
@@ -26,8 +31,8 @@ const statedOf = async (driver: Driver, path: StorePath, listed: Entry): Promise
 export async function stated(run: Run, { source, target, at, there }: Both): Promise<Sides> {
   if (listsAll(run) || isDecided({ source, target })) return { source, target }
   const [its, itsThere] = await Promise.all([
-    statedOf(run.source, at, source),
-    atTarget(statedOf(run.target, there, target)),
+    statedOf(run.source, at, source, run.stop.signal),
+    atTarget(statedOf(run.target, there, target, run.stop.signal)),
   ])
   return { source: its, target: itsThere }
 }

@@ -12,9 +12,9 @@ import {
 import type { Counts } from '../run/counts.ts'
 import { largeFileBytes } from '../items/items.ts'
 import { targetPath } from '../run/mappings.ts'
-import { carried, countLosses, countNames, readOptions } from '../run/metadata.ts'
+import { carried, countLosses, countNames } from '../run/metadata.ts'
 import { targetError } from '../../drivers/contract/store-error.ts'
-import { atTarget, ofCopy, type Run, storeCopy } from '../run/run.ts'
+import { atTarget, ofCopy, readOptionsOf, type Run, storeCopy } from '../run/run.ts'
 
 /**
  * Copies a file through the drivers and returns its size. Throws StoreErrors; those of the target say so.
@@ -23,7 +23,7 @@ import { atTarget, ofCopy, type Run, storeCopy } from '../run/run.ts'
  */
 export async function copyFile(run: Run, path: StorePath, counts: Counts): Promise<number> {
   const copier = storeCopy(run)
-  const file = await run.source.open(path, { ...readOptions(run.spec), contentLater: copier !== undefined })
+  const file = await run.source.open(path, { ...readOptionsOf(run), contentLater: copier !== undefined })
   try {
     const attributes = carried(run.spec, file.attributes)
     checkAccepted(run, path, 'file', file.sizeBytes)
@@ -144,16 +144,16 @@ async function copyInParts(
  */
 export async function copyOther(run: Run, path: StorePath, counts: Counts): Promise<number | undefined> {
   const { source, target, spec } = run
-  const found = await source.stat(path)
+  const found = await source.stat(path, run.stop.signal)
   if (found === undefined) throw new StoreError('gone', 'it is no longer there', { side: 'source' })
-  const { follow, extended } = readOptions(spec)
+  const { follow, extended, signal } = readOptionsOf(run)
   if (found.type === 'symlink' && follow) return copyFile(run, path, counts)
   if (found.type === 'file') {
     if (found.sizeBytes > 0 || source.capabilities.showsUnfinished === true)
       return copyFile(run, path, counts)
     checkAccepted(run, path, 'file', 0)
     await run.pace.pay(0)
-    const attributes = extended ? await source.attributesOf(path, { extended }) : found
+    const attributes = extended ? await source.attributesOf(path, { extended, signal }) : found
     countLosses(
       counts,
       await atTarget(

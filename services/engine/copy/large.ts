@@ -149,7 +149,7 @@ async function openLarge(run: Run, path: StorePath): Promise<SourceFile> {
 
 async function openSource(run: Run, path: StorePath, options: ReadOptions): Promise<SourceFile> {
   try {
-    return await run.source.open(path, { ...options, contentLater: true })
+    return await run.source.open(path, { ...options, contentLater: true, signal: run.stop.signal })
   } catch (error) {
     if (storeError(error).failure === 'gone') await requireStore(run)
     throw error
@@ -221,7 +221,7 @@ async function changedSince(
   { path, sizeBytes, attributes }: Pick<LargeCopy, 'path' | 'sizeBytes' | 'attributes'>,
 ): Promise<Uint8Array[]> {
   if (!isWatched(run)) return []
-  const now = await run.source.stat(Buffer.from(path))
+  const now = await run.source.stat(Buffer.from(path), run.stop.signal)
   const isSame =
     now?.type === 'file' && now.sizeBytes === sizeBytes && now.modifiedMs === attributes.modifiedMs
   return isSame ? [] : againOf(relativePath(run.spec.root, Buffer.from(path)))

@@ -18,7 +18,16 @@ import { overtaken } from '../tree/overtaken.ts'
 import { joinPath, textFromPath } from '../items/paths.ts'
 import { isOutage, isWorthRetry } from '../run/retry.ts'
 import { readsFirst, sizeOfSame } from '../tree/same-content.ts'
-import { concurrencyOf, directCopy, policyOf, requireStore, storePath, sweep, type Run } from '../run/run.ts'
+import {
+  concurrencyOf,
+  directCopy,
+  policyOf,
+  requireStore,
+  storeCopy,
+  storePath,
+  sweep,
+  type Run,
+} from '../run/run.ts'
 import { entriesOf, entriesOfGroup, type TransferEntry } from './transfer-entries.ts'
 
 /**
@@ -35,6 +44,7 @@ export async function transfer(run: Run, item: Transfer, isInline = false): Prom
     }
   } else {
     for (const group of item.groups) await prepare(run, group, progress)
+    announce(run, item)
     await concurrently(entriesOf(item), concurrencyOf(run), (entry) =>
       copyThroughDrivers(run, entry, progress),
     )
@@ -42,6 +52,12 @@ export async function transfer(run: Run, item: Transfer, isInline = false): Prom
   if (run.spec.live !== undefined && !isInline)
     for (const { folder } of item.groups) await progress.match(folder)
   return progress.result()
+}
+
+/** What the service copies by itself is not read. */
+function announce(run: Run, { groups }: Transfer): void {
+  if (storeCopy(run) !== undefined) return
+  for (const { folder, files } of groups) run.source.announce?.(storePath(run, folder), files)
 }
 
 /** Sees to the target's folder before a repeated try. False when that failed, and with it the whole group. */
@@ -53,6 +69,7 @@ async function prepare(run: Run, group: FileGroup, progress: Progress): Promise<
     if (progress.attempt > 1) await makeAgain(run, group.folder, progress)
     return true
   } catch (error) {
+    run.stop.check()
     for (const entry of entriesOfGroup(group)) progress.failed(entry, error)
     return false
   }
@@ -64,7 +81,7 @@ async function makeAgain(run: Run, folder: StorePath, progress: Progress): Promi
   const made = await makeRealFolders(run, folder, new Set())
   if (made === undefined) return
   for (const path of changedBy(folder, made)) await progress.match(path)
-  if (isWatched(run) && (await run.source.stat(storePath(run, made)))?.type !== 'folder')
+  if (isWatched(run) && (await run.source.stat(storePath(run, made), run.stop.signal))?.type !== 'folder')
     progress.again(parentOf(made), nameOf(made), true)
 }
 
@@ -82,7 +99,7 @@ async function copyGroupDirectly(
       names: (count) => countNames(progress.counts, count),
     })
   } catch (error) {
-    const look = () => run.source.stat(folder)
+    const look = () => run.source.stat(folder, run.stop.signal)
     const known = isWatched(run) ? await overtaken(run, folder, error, look) : error
     for (const entry of entriesOfGroup(group)) progress.failed(entry, known)
     return
@@ -132,7 +149,7 @@ async function copyPaced(
   counts: Counts,
 ): Promise<number | undefined> {
   const path = joinPath(entry.group.folder, entry.name)
-  const found = entry.isFile ? await run.source.stat(storePath(run, path)) : undefined
+  const found = entry.isFile ? await run.source.stat(storePath(run, path), run.stop.signal) : undefined
   const sizeBytes = found?.type === 'file' ? found.sizeBytes : 0
   if (sizeBytes > run.pace.pieceBytes(largeFileBytes)) return copyInTurn(run, path, counts)
   await run.pace.pay(sizeBytes)
@@ -146,7 +163,7 @@ async function copyThroughDrivers(run: Run, entry: TransferEntry, progress: Prog
   run.stop.check()
   if (progress.isOver(entry)) return
   const path = progress.pathOf(entry)
-  const look = isWatched(run) ? () => run.source.stat(path) : undefined
+  const look = isWatched(run) ? () => run.source.stat(path, run.stop.signal) : undefined
   const startedMs = Date.now()
   try {
     const before = await look?.()
@@ -167,6 +184,7 @@ async function notCopied(
   progress: Progress,
   { error, look }: { readonly error: unknown; readonly look: Parameters<typeof overtaken>[3] | undefined },
 ): Promise<void> {
+  run.stop.check()
   const path = progress.pathOf(entry)
   const known = look === undefined ? storeError(error) : await overtaken(run, path, error, look)
   if (known.failure === 'gone') await requireStore(run)

@@ -105,7 +105,7 @@ export class Applying {
     const run = this.#run
     await this.#account.trying(place.folder, name, isTree, async () => {
       const path = joinPath(place.path, name)
-      const found = await run.source.stat(path)
+      const found = await run.source.stat(path, run.stop.signal)
       const isGone = found === undefined
       const isNoFolder = !isFolder(run, found)
       if (isNoFolder) this.#account.gone(path)
@@ -114,7 +114,7 @@ export class Applying {
       for (const gone of brought.filter(({ at }) => !isGone || !at.origin.equals(path)))
         this.#removals.later({ place, name, type: found?.type, isTree, gone, may: mayRemoveOwn(run) })
       const [entry] = found === undefined ? [] : await this.resolved(place, [found])
-      const there = await atTarget(run.target.stat(targetPath(run, path)))
+      const there = await atTarget(run.target.stat(targetPath(run, path), run.stop.signal))
       // A link that is followed may lead to another folder by now, or to another file of the same size and time.
       const isNew = isTree || found?.type === 'symlink'
       if (isGone && there !== undefined && followsLinks(run)) this.#account.hasOtherNames = true
@@ -133,7 +133,7 @@ export class Applying {
   /** Looks at a told name of a folder that a rule leaves out: what is written to there may have other names elsewhere. */
   async toldLeftOut(folder: StorePath, path: StorePath, name: Buffer, isTree: boolean): Promise<void> {
     await this.#account.trying(folder, name, isTree, async () => {
-      const found = await this.#run.source.stat(joinPath(path, name))
+      const found = await this.#run.source.stat(joinPath(path, name), this.#run.stop.signal)
       if (found !== undefined && hasChangedOthers(this.#run, found, isTree))
         this.#account.hasOtherNames = true
     })
@@ -145,7 +145,9 @@ export class Applying {
     await this.#account.trying(place.folder, entry.name, how.isTree, async () => {
       const path = joinPath(place.path, entry.name)
       // What goes elsewhere by a path mapping is not beside the others.
-      const its = isMapped(run, path) ? await atTarget(run.target.stat(targetPath(run, path))) : there
+      const its = isMapped(run, path)
+        ? await atTarget(run.target.stat(targetPath(run, path), run.stop.signal))
+        : there
       await this.#judged(place, entry, its, { ...how, isTold: false })
     })
   }
@@ -164,7 +166,7 @@ export class Applying {
       if (isExcluded(place.judge(entry))) return
       await this.#account.trying(place.folder, name, true, async () => {
         const at = { path: joinPath(targetPath(run, place.path), name), origin: joinPath(place.path, name) }
-        const now = await run.source.stat(at.origin)
+        const now = await run.source.stat(at.origin, run.stop.signal)
         if (now === undefined) gone.push({ at, entry, name, type: undefined })
         // Something was made since the source was listed; a link that is left out was there all the time.
         else if (now.type !== 'symlink' || linksOf(run.spec) === 'keep')
@@ -259,7 +261,8 @@ export class Applying {
       return undefined
     const other = await atTarget(target.alike(to))
     if (other === undefined || place.judge(other) !== 'taken') return undefined
-    if ((await source.stat(joinPath(place.path, other.name))) !== undefined) return undefined
+    if ((await source.stat(joinPath(place.path, other.name), this.#run.stop.signal)) !== undefined)
+      return undefined
     await atTarget(target.rename(joinPath(parentOf(to), other.name), to))
     return { ...other, name }
   }
@@ -303,7 +306,7 @@ export class Applying {
       countLosses(counts, await makeFolder(run, path, entry.mode))
       counts.foldersScanned++
       counts.foldersMigrated++
-      const now = isWatched(run) ? await run.source.stat(path) : entry
+      const now = isWatched(run) ? await run.source.stat(path, run.stop.signal) : entry
       if (now?.type !== entry.type || !hasAttributes(run, now, entry, true))
         this.#account.again(place.folder, entry.name)
     } else if (isTold || (await this.#hasOther(path, entry, there)))
@@ -343,6 +346,7 @@ export class Applying {
       await giveAttributes(run, path, this.#account.counts)
       return false
     } catch {
+      run.stop.check()
       // A copy needs fewer rights than a change of what is there, and says what is wrong.
       return true
     }
@@ -355,7 +359,7 @@ export class Applying {
     if (made === undefined) return
     for (const changed of changedBy(folder, made)) this.toMatch(changed)
     if (!isWatched(run)) return
-    const now = await run.source.stat(storePath(run, made))
+    const now = await run.source.stat(storePath(run, made), run.stop.signal)
     if (now?.type !== 'folder') this.#account.again(parentOf(made), nameOf(made))
   }
 }

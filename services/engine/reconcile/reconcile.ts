@@ -85,7 +85,7 @@ async function reconcileNames(run: Run, group: ChangedFolder, applying: Applying
     if (group.scope === 'names') applying.toMatch(group.folder)
     return
   }
-  const there = await run.source.stat(path)
+  const there = await run.source.stat(path, run.stop.signal)
   // That a name is not there says something only while its folder is.
   if (there === undefined || (group.folder.length > 0 && !isFolder(run, there)))
     throw new StoreError('gone', 'the folder is no longer there', { side: 'source' })

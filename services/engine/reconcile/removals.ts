@@ -79,7 +79,7 @@ export class Removals {
     const { isHeld } = await asRemoval(this.#removeTree(gone, may))
     if (isWatched(run)) {
       // Made again before it was removed, and copied again meanwhile: that copy is gone now.
-      const now = await run.source.stat(gone.at.origin)
+      const now = await run.source.stat(gone.at.origin, run.stop.signal)
       if (now !== undefined && (now.type === 'folder' || gone.entry.type !== 'folder'))
         this.#account.again(place.folder, name)
     }

@@ -40,14 +40,14 @@ async function typeToRename(run: Run, from: StorePath, to: StorePath): Promise<E
   if (isTrash(from) || isTrash(to)) return undefined
   // What is left out there may be taken here.
   if (rules !== undefined && (rules.mayTellApart(from) || rules.mayTellApart(to))) return undefined
-  const there = await atTarget(target.stat(from))
+  const there = await atTarget(target.stat(from, run.stop.signal))
   if (there === undefined || !isMovable(there) || !isOwn(run, there)) return undefined
   const folder = parentOf(to)
   const [now, before, inPlace, parent] = await Promise.all([
-    source.stat(to),
-    source.stat(from),
-    atTarget(target.stat(to)),
-    folder.length === 0 ? undefined : atTarget(target.stat(folder)),
+    source.stat(to, run.stop.signal),
+    source.stat(from, run.stop.signal),
+    atTarget(target.stat(to, run.stop.signal)),
+    folder.length === 0 ? undefined : atTarget(target.stat(folder, run.stop.signal)),
   ])
   if (now?.type !== there.type || before !== undefined || inPlace !== undefined) return undefined
   if (folder.length > 0 && parent?.type !== 'folder') return undefined

@@ -135,7 +135,7 @@ export async function requireSource({
 export async function requireStore({ source, stop }: Pick<Run, 'source' | 'stop'>): Promise<void> {
   if (source.places !== undefined) return
   try {
-    const root = await source.stat(Buffer.alloc(0)).catch((error: unknown) => {
+    const root = await source.stat(Buffer.alloc(0), stop.signal).catch((error: unknown) => {
       if (storeError(error).failure !== 'gone') throw error
     })
     if (root === undefined) throw new StoreError('unreachable', 'the store is not there', { side: 'source' })
@@ -152,6 +152,12 @@ export const storePath = (run: Run, path: StorePath): StorePath => joinPath(run.
 /** Operations that the pair of stores wants under way at once in one thread. */
 export const concurrencyOf = ({ source, target }: Pick<Run, 'source' | 'target'>): number =>
   Math.max(source.capabilities.concurrency, target.capabilities.concurrency)
+
+/** How files and folders of the source are read in a job: what it still waits for ends with it. */
+export const readOptionsOf = ({ spec, stop }: Pick<Run, 'spec' | 'stop'>) => ({
+  ...readOptions(spec),
+  signal: stop.signal,
+})
 
 /** Where no link is followed at the source: below the migration's folder, or nowhere where links are followed by choice. */
 const sourceConfinement = (spec: OpenSpec): Confinement => ({

@@ -10,11 +10,11 @@ import { isExcluded, judgeFolder } from '../tree/judge.ts'
 import { withLinks } from '../tree/links.ts'
 import { targetPath } from '../run/mappings.ts'
 import { isDenied } from '../tree/match-folder.ts'
-import { carried, countLosses, readOptions } from '../run/metadata.ts'
+import { carried, countLosses } from '../run/metadata.ts'
 import { Outcome } from '../run/outcome.ts'
 import { storeError, targetError } from '../../drivers/contract/store-error.ts'
 import { isWorthRetry } from '../run/retry.ts'
-import { atTarget, concurrencyOf, storePath, type Run } from '../run/run.ts'
+import { atTarget, concurrencyOf, readOptionsOf, storePath, type Run } from '../run/run.ts'
 
 /**
  * Gives folders of the target the attributes that those of the source have now, and where the item is deep those below them.
@@ -56,7 +56,7 @@ export async function finishFolders(run: Run, item: Folders, children: Children)
 
 /** Whether a folder was made by the scan: nobody has noted which. */
 async function isFolderThere(run: Run, path: StorePath): Promise<boolean> {
-  return (await atTarget(run.target.stat(targetPath(run, path))))?.type === 'folder'
+  return (await atTarget(run.target.stat(targetPath(run, path), run.stop.signal)))?.type === 'folder'
 }
 
 /** Finds the folders in one as a scan does. One that is gone has none. */
@@ -85,7 +85,7 @@ async function findFolders(run: Run, { path: folder }: RegionFolder, descent: De
 
 async function finish(run: Run, path: StorePath, outcome: Outcome): Promise<void> {
   const { source, target, spec } = run
-  const attributes = await source.attributesOf(path, readOptions(spec))
+  const attributes = await source.attributesOf(path, readOptionsOf(run))
   if (attributes === undefined) return
   try {
     countLosses(outcome.counts, await target.setAttributes(targetPath(run, path), carried(spec, attributes)))

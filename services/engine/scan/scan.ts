@@ -235,14 +235,17 @@ async function scanFolder(
 /** A folder that went just before it was made at the target must go there too, whoever is told of that first. */
 async function lookAgain(run: Run, folder: RegionFolder, path: StorePath, { again }: Found): Promise<void> {
   if (!isWatched(run) || folder.path.length === 0) return
-  if (!isFolder(run, await run.source.stat(path))) again.add(parentOf(folder.path), nameOf(folder.path), true)
+  if (!isFolder(run, await run.source.stat(path, run.stop.signal)))
+    again.add(parentOf(folder.path), nameOf(folder.path), true)
 }
 
 /** Whether a live migration copied a file where the source has a folder by now: a comparison replaces it. */
 async function isOwnInTheWay(run: Run, { path }: RegionFolder, error: unknown): Promise<boolean> {
   if (run.spec.live === undefined || path.length === 0 || storeError(error).failure !== 'unsupported')
     return false
-  const there = await run.target.stat(targetPath(run, storePath(run, path))).catch(() => undefined)
+  const there = await run.target
+    .stat(targetPath(run, storePath(run, path)), run.stop.signal)
+    .catch(() => undefined)
   return there !== undefined && there.type !== 'folder' && isOwn(run, there)
 }
 
@@ -273,7 +276,7 @@ async function makeTarget(
 ): Promise<Losses> {
   const isUnsure = group === undefined || attempt > 1 || run.rules?.isConfined === true
   if (isUnsure || isMapped(run, path)) await makeParents(run, path)
-  const itsMode = group === undefined ? (await run.source.stat(path))?.mode : mode
+  const itsMode = group === undefined ? (await run.source.stat(path, run.stop.signal))?.mode : mode
   return makeFolder(run, path, itsMode)
 }
 

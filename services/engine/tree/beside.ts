@@ -152,7 +152,8 @@ class BesideInStore implements Beside {
     await atTarget(this.#target?.reach(batch) ?? Promise.resolve())
     await concurrently(batch, concurrencyOf(this.#run), async (entry) => {
       const beside =
-        this.#target?.take(entry.name) ?? (await atTarget(this.#run.target.stat(joinPath(there, entry.name))))
+        this.#target?.take(entry.name) ??
+        (await atTarget(this.#run.target.stat(joinPath(there, entry.name), this.#run.stop.signal)))
       if (beside !== undefined) found.set(entry, beside)
     })
     return found
@@ -170,7 +171,7 @@ class BesideInStore implements Beside {
         if (beside?.take(entry.name) !== undefined) return
         const path = joinPath(this.#folder, entry.name)
         if (takenAt(this.#run, joinPath(there, entry.name), path) !== undefined) return
-        if ((await source.stat(path)) === undefined) only.push(entry)
+        if ((await source.stat(path, this.#run.stop.signal)) === undefined) only.push(entry)
       })
       if (only.length > 0) yield only
     }

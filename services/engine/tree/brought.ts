@@ -22,7 +22,7 @@ export async function broughtFrom(run: Run, path: StorePath): Promise<Brought[]>
   const brought: Brought[] = []
   await concurrently(mappedIn(run, path), concurrencyOf(run), async ({ from, to }) => {
     if (run.rules?.excluding(from, run.spec.root) !== undefined) return
-    const entry = await atTarget(run.target.stat(to))
+    const entry = await atTarget(run.target.stat(to, run.stop.signal))
     if (entry !== undefined) brought.push({ at: { path: to, origin: from }, entry })
   })
   return brought
@@ -44,7 +44,7 @@ export async function goneMapped(run: Run, folder: StorePath): Promise<FoundName
   }
   const gone: FoundName[] = []
   await concurrently(names.values(), concurrencyOf(run), async (name) => {
-    const found = await run.source.stat(joinPath(folder, name))
+    const found = await run.source.stat(joinPath(folder, name), run.stop.signal)
     if (!isFolder(run, found)) gone.push({ name, type: found?.type })
   })
   return gone

@@ -3,9 +3,9 @@ import { parentOf } from '../../drivers/paths/path-text.ts'
 import { inTheWay } from './in-the-way.ts'
 import { isOwn } from './live.ts'
 import { isMapped, targetPath } from '../run/mappings.ts'
-import { carried, linksOf, readOptions } from '../run/metadata.ts'
+import { carried, linksOf } from '../run/metadata.ts'
 import { removalAt, removeTree } from './remove-tree.ts'
-import { atTarget, requireSource, storePath, type Run } from '../run/run.ts'
+import { atTarget, readOptionsOf, requireSource, storePath, type Run } from '../run/run.ts'
 
 /**
  * Makes a folder of the source at the target, with the permission bits of the source where both stores have them; where
@@ -15,7 +15,7 @@ export async function makeFolder(run: Run, path: StorePath, mode: number | undef
   const { source, target, spec } = run
   const attributes = target.capabilities.folderTimesMove
     ? undefined
-    : await source.attributesOf(path, readOptions(spec))
+    : await source.attributesOf(path, readOptionsOf(run))
   const kept = carried(spec, { ...(mode !== undefined && { mode }), ...attributes })
   const { mode: itsMode, ...others } = kept
   const keepsMode = itsMode !== undefined && target.capabilities.modes
@@ -34,7 +34,7 @@ export async function makeFolders(run: Run, path: StorePath): Promise<void> {
   const there = targetPath(run, path)
   if (there.length === 0 || (await isThere(run, there))) return
   await makeParents(run, path)
-  const original = await run.source.stat(path)
+  const original = await run.source.stat(path, run.stop.signal)
   if (original === undefined)
     throw new StoreError('gone', 'its folder is no longer there', { side: 'source' })
   await makeFolder(run, path, original.mode)
@@ -52,7 +52,7 @@ async function makeBare(run: Run, there: StorePath): Promise<void> {
 }
 
 async function isThere(run: Run, there: StorePath): Promise<boolean> {
-  const found = await atTarget(run.target.stat(there))
+  const found = await atTarget(run.target.stat(there, run.stop.signal))
   return found?.type === 'folder' || found?.type === 'symlink'
 }
 
@@ -86,10 +86,10 @@ export async function makeRealFolders(
   const above = isMapped(run, whole)
     ? await makeParents(run, whole).then(() => undefined)
     : await makeRealFolders(run, parentOf(path), known)
-  const original = await run.source.stat(whole)
+  const original = await run.source.stat(whole, run.stop.signal)
   if (!isFolder(run, original))
     throw new StoreError('gone', 'its folder is no longer there', { side: 'source' })
-  const found = await atTarget(run.target.stat(there))
+  const found = await atTarget(run.target.stat(there, run.stop.signal))
   known.add(key)
   if (found?.type === 'folder') return above
   if (found !== undefined && isOwn(run, found)) {
@@ -110,7 +110,7 @@ export async function makeRealFolders(
  */
 export async function isRealThere(run: Run, path: StorePath): Promise<boolean> {
   const whole = storePath(run, path)
-  const found = await atTarget(run.target.stat(targetPath(run, whole)))
+  const found = await atTarget(run.target.stat(targetPath(run, whole), run.stop.signal))
   const isReal = found?.type === 'folder' || (found?.type === 'symlink' && !isOwn(run, found))
   const isAtTop = path.length === 0 || isMapped(run, whole) || !run.target.capabilities.symlinks
   return isReal && (isAtTop || isRealThere(run, parentOf(path)))

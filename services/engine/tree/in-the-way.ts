@@ -25,7 +25,7 @@ export const mayReplace = (run: Run): MayRemove => {
     if (entry.type !== 'folder') return isRemovable(at, entry)
     // Not every listing says when a folder was made.
     const isListed = run.target.capabilities.listsAttributes
-    const folder = isListed ? entry : ((await atTarget(run.target.stat(path))) ?? entry)
+    const folder = isListed ? entry : ((await atTarget(run.target.stat(path, run.stop.signal))) ?? entry)
     if (isOwn(run, folder)) return isRemovable(at, folder)
     let holdsSome = false
     for await (const { entries } of listThere(run, 'target', path)) {

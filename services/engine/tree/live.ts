@@ -23,7 +23,12 @@ export const isOwn = ({ spec: { live }, target }: Run, { createdMs }: Entry): bo
 
 /** The same of an entry of a listing, which need not say when it was made. Throws StoreErrors of the target. */
 export const isOwnThere = async (run: Run, path: StorePath, entry: Entry): Promise<boolean> =>
-  isOwn(run, entry.createdMs === undefined ? ((await atTarget(run.target.stat(path))) ?? entry) : entry)
+  isOwn(
+    run,
+    entry.createdMs === undefined
+      ? ((await atTarget(run.target.stat(path, run.stop.signal))) ?? entry)
+      : entry,
+  )
 
 /** Whether two looks at the source saw the same. */
 export const isUnchanged = (a: Entry | undefined, b: Entry | undefined): boolean =>
@@ -129,7 +134,10 @@ export async function hasSameLink(run: Run, path: StorePath, isTold: boolean): P
   const { source, target } = run
   const there = targetPath(run, path)
   // Listings tell of links no more than their names.
-  const [its, itsThere] = await Promise.all([source.stat(path), atTarget(target.stat(there))])
+  const [its, itsThere] = await Promise.all([
+    source.stat(path, run.stop.signal),
+    atTarget(target.stat(there, run.stop.signal)),
+  ])
   if (its?.type !== 'symlink' || itsThere?.type !== 'symlink') return false
   if (isSameTime(its, itsThere, grainMsOf(run)) === false) return false
   if (!hasAttributes(run, its, itsThere, isTold)) return false

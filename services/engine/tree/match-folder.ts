@@ -4,14 +4,14 @@ import { type Counts, noCounts } from '../run/counts.ts'
 import { isSameTime } from '../compare/entries.ts'
 import { hasAttributes, isWatched } from './live.ts'
 import { targetPath } from '../run/mappings.ts'
-import { carried, countLosses, readOptions } from '../run/metadata.ts'
+import { carried, countLosses } from '../run/metadata.ts'
 import { storeError } from '../../drivers/contract/store-error.ts'
-import { atTarget, grainMsOf, type Run } from '../run/run.ts'
+import { atTarget, grainMsOf, readOptionsOf, type Run } from '../run/run.ts'
 
 /** Gives what the target has of a path of the source the attributes that it has there. Throws StoreErrors. */
 export async function giveAttributes(run: Run, path: StorePath, counts: Counts): Promise<void> {
   const { source, target, spec } = run
-  const attributes = await source.attributesOf(path, readOptions(spec))
+  const attributes = await source.attributesOf(path, readOptionsOf(run))
   if (attributes === undefined) return
   const set = target.setAttributes(targetPath(run, path), carried(spec, attributes))
   countLosses(counts, await atTarget(set))
@@ -39,13 +39,17 @@ export async function matchFolder(
   if (!target.capabilities.folderTimesMove || path.length === 0) return undefined
   try {
     const there = targetPath(run, path)
-    const [entry, its] = [await source.stat(path), await atTarget(target.stat(there))]
+    const [entry, its] = [
+      await source.stat(path, run.stop.signal),
+      await atTarget(target.stat(there, run.stop.signal)),
+    ]
     if (entry?.type !== 'folder' || its?.type !== 'folder') return undefined
     const hasTime = isSameTime(entry, its, grainMsOf(run)) !== false
     if (hasTime && hasAttributes(run, entry, its, false)) return undefined
     await giveAttributes(run, path, counts)
     return undefined
   } catch (error) {
+    run.stop.check()
     // Somebody removed it meanwhile: nothing is left to be finished.
     const known = storeError(error)
     const { failure, cause } = known

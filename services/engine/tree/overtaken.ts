@@ -41,7 +41,7 @@ export async function overtaken(
  */
 async function hasOwnFolder(run: Run, path: StorePath): Promise<boolean | undefined> {
   const at = comingFrom(run, path)
-  const there = await run.target.stat(at.path)
+  const there = await run.target.stat(at.path, run.stop.signal)
   if (there?.type !== 'folder') return undefined
   try {
     return (await mayReplace(run)(at, there)) === true
@@ -58,6 +58,8 @@ export async function unlessOvertaken<T>(run: Run, path: StorePath, work: () => 
     return await work()
   } catch (error) {
     run.stop.check()
-    throw isWatched(run) ? await overtaken(run, path, error, () => run.source.stat(path)) : storeError(error)
+    throw isWatched(run)
+      ? await overtaken(run, path, error, () => run.source.stat(path, run.stop.signal))
+      : storeError(error)
   }
 }

@@ -38,7 +38,7 @@ export const mayRemoveOwn =
     if (entry.createdMs !== undefined) return isOwn(run, entry) && may
     if (entry.type === 'folder' && run.target.capabilities.folders === 'implied') return may
     // A listing tells little about what is neither file nor folder.
-    const known = await atTarget(run.target.stat(at.path))
+    const known = await atTarget(run.target.stat(at.path, run.stop.signal))
     // What somebody else has removed meanwhile is in nobody's way.
     return (known === undefined || isOwn(run, known)) && may
   }
@@ -169,7 +169,7 @@ async function removeEntry(run: RemovalRun, removal: Removal, at: Removed, entry
   }
   if (budget !== undefined && !(await isCharged(run, budget))) {
     // What two came upon at once, one of them has removed.
-    if ((await run[side].stat(path)) === undefined) return 'nothing'
+    if ((await run[side].stat(path, run.stop.signal)) === undefined) return 'nothing'
     removal.held?.(entry, at)
     return 'held'
   }

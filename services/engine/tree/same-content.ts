@@ -18,9 +18,9 @@ export const readsFirst = (policy: ActionPolicy): boolean => policy === 'SkipIfD
  */
 export async function sizeOfSame(run: Run, path: StorePath): Promise<number | undefined> {
   const there = targetPath(run, path)
-  const target = await atTarget(run.target.stat(there))
+  const target = await atTarget(run.target.stat(there, run.stop.signal))
   if (target?.type !== 'file') return undefined
-  const source = await run.source.stat(path)
+  const source = await run.source.stat(path, run.stop.signal)
   if (source === undefined || isKnown('SkipIfDigestMatch', source, target) !== 'unread') return undefined
   try {
     const { difference } = await compareContent(

@@ -5,6 +5,7 @@ import {
 } from '../../../subjects/migrations/model/cleanup-terms.ts'
 import { type Entry, StoreError, type StorePath } from '../../drivers/contract/driver.ts'
 import { temporaryName } from '../../drivers/paths/temporary-names.ts'
+import type { Versions } from '../compare/content.ts'
 import { contentDiffersBy } from '../compare/entries.ts'
 import { targetPath } from '../run/mappings.ts'
 import { storeError } from '../../drivers/contract/store-error.ts'
@@ -149,8 +150,8 @@ export class Cleaner implements Judge {
     if (itsVersion === undefined) return { result: 'NOT_AT_TARGET' }
     // A store that is mounted twice, or two names of one store: no copy has its original's version.
     if (version === itsVersion) return { result: 'SAME' }
-    const difference = await this.#difference(at, there, found)
-    if (difference !== undefined) return { result: 'DIFFERENT', detail: difference }
+    const unlike = await this.#unlike(at, there, { source: version, target: itsVersion }, found)
+    if (unlike !== undefined) return unlike
     if (this.#step === 'look') return { result: 'REMOVABLE' }
     await atTarget(to.persist?.(there) ?? Promise.resolve())
     if ((await atTarget(to.version(there))) !== itsVersion)
@@ -166,15 +167,41 @@ export class Cleaner implements Judge {
     }
   }
 
-  async #difference(at: StorePath, there: StorePath, found: Collected): Promise<string | undefined> {
+  /** Undefined where the two are the same. */
+  async #unlike(
+    at: StorePath,
+    there: StorePath,
+    versions: Versions,
+    found: Collected,
+  ): Promise<Fate | undefined> {
+    try {
+      const difference = await this.#difference(at, there, versions, found)
+      return difference === undefined ? undefined : { result: 'DIFFERENT', detail: difference }
+    } catch (error) {
+      this.#run.stop.check()
+      const known = storeError(error)
+      if (known.failure !== 'changed') throw known
+      return { result: 'CHANGED', detail: known.message }
+    }
+  }
+
+  async #difference(
+    at: StorePath,
+    there: StorePath,
+    versions: Versions,
+    found: Collected,
+  ): Promise<string | undefined> {
     const run = this.#run
     // What a listing said may be of an older version, its digest too.
-    const [source, target] = await Promise.all([run.source.stat(at), atTarget(run.target.stat(there))])
+    const [source, target] = await Promise.all([
+      run.source.stat(at, run.stop.signal),
+      atTarget(run.target.stat(there, run.stop.signal)),
+    ])
     if (source === undefined || target === undefined) return 'it has gone meanwhile'
     const differs = contentDiffersBy(source, target)
     if (differs === 'type') return typesText(source, target)
     if (differs === 'size') return sizesText(source, target)
-    const { difference, bytesRead } = await contentDifference(run, { source, target, at, there })
+    const { difference, bytesRead } = await contentDifference(run, { source, target, at, there }, versions)
     found.count('bytesRead' satisfies CleanupCount, bytesRead)
     return difference
   }
@@ -185,7 +212,8 @@ export class Cleaner implements Judge {
     if (at.length === this.#run.spec.root.length) return sideOf(pair)
     const mayRemove = async ({ path }: Removed, entry: Entry) =>
       entry.type === 'folder' &&
-      (await atTarget(this.#run.target.stat(targetPath(this.#run, path))))?.type === 'folder'
+      (await atTarget(this.#run.target.stat(targetPath(this.#run, path), this.#run.stop.signal)))?.type ===
+        'folder'
     const removed = (entry: Entry, path: StorePath) =>
       this.#tell({ result: 'REMOVED' }, entry, path, targetPath(this.#run, path), found)
     try {

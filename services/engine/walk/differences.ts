@@ -1,9 +1,15 @@
 import type { Entry, ExtendedAttribute, FileAttributes } from '../../drivers/contract/driver.ts'
 import { defaultMetadata } from '../../../subjects/migrations/model/terms.ts'
-import { type Both, compareContent, type ContentComparison, isSameLink } from '../compare/content.ts'
+import {
+  type Both,
+  compareContent,
+  type ContentComparison,
+  isSameLink,
+  type Versions,
+} from '../compare/content.ts'
 import { attributesDifferBy, isSameTime } from '../compare/entries.ts'
-import { linksOf, readOptions } from '../run/metadata.ts'
-import { atTarget, grainMsOf, type Run } from '../run/run.ts'
+import { linksOf } from '../run/metadata.ts'
+import { atTarget, grainMsOf, readOptionsOf, type Run } from '../run/run.ts'
 
 /**
  * Read at once from each store, where no limit is lower: a thread compares as many files as a network store wants in as many
@@ -11,9 +17,17 @@ import { atTarget, grainMsOf, type Run } from '../run/run.ts'
  */
 const chunkBytes = 1024 * 1024
 
-/** Compares the content of two files or links of the same size, and pays for what it asks. Throws StoreErrors. */
-export async function contentDifference(run: Run, both: Both): Promise<ContentComparison> {
-  if (both.source.type === 'file') return compareContent(run, both, { chunkBytes })
+/**
+ * Compares the content of two files or links of the same size, and pays for what it asks. Throws StoreErrors.
+ * @param versions see `ContentOptions`
+ */
+export async function contentDifference(
+  run: Run,
+  both: Both,
+  versions?: Versions,
+): Promise<ContentComparison> {
+  if (both.source.type === 'file')
+    return compareContent(run, both, { chunkBytes, ...(versions && { versions }) })
   await run.pace.pay(0)
   const isSame = await isSameLink(run, both.at, both.there)
   return { difference: isSame ? undefined : 'the link leads elsewhere', bytesRead: 0 }
@@ -87,7 +101,10 @@ const keepsFolderTimes = ({ spec, target }: Run): boolean =>
 async function linkDifference(run: Run, { at, there }: Both): Promise<string | undefined> {
   if (linksOf(run.spec) !== 'keep') return undefined
   await run.pace.pay(0)
-  const [source, target] = await Promise.all([run.source.stat(at), atTarget(run.target.stat(there))])
+  const [source, target] = await Promise.all([
+    run.source.stat(at, run.stop.signal),
+    atTarget(run.target.stat(there, run.stop.signal)),
+  ])
   if (source?.type !== 'symlink' || target?.type !== 'symlink') return 'it has changed meanwhile'
   return isOtherTime(run, source, target)
     ? `time ${timesText(source, target)}`
@@ -118,9 +135,9 @@ type Extended = NonNullable<FileAttributes['extended']>
 /** A store that has no such thing does not answer it. */
 async function extendedDifference(run: Run, { at, there }: Both): Promise<string | undefined> {
   await run.pace.pay(0)
-  const source = await run.source.attributesOf(at, readOptions(run.spec))
+  const source = await run.source.attributesOf(at, readOptionsOf(run))
   if (source?.extended === undefined) return undefined
-  const target = await atTarget(run.target.attributesOf(there, { extended: true }))
+  const target = await atTarget(run.target.attributesOf(there, { extended: true, signal: run.stop.signal }))
   if (target?.extended === undefined) return undefined
   const names = differentNames(source.extended, target.extended)
   return names.length === 0 ? undefined : `extended attributes ${names.join(', ')}`

@@ -50,7 +50,7 @@ export class Matcher implements Judge {
     if (
       target !== undefined &&
       !isTrash(there) &&
-      (await this.#run.source.stat(this.#at(path))) === undefined
+      (await this.#run.source.stat(this.#at(path), this.#run.stop.signal)) === undefined
     ) {
       const folder = parentOf(this.#at(path))
       const isGone = await confirmed(this.#run, folder, [{ name: nameOf(path), type: undefined }])

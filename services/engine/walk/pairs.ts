@@ -94,7 +94,10 @@ async function findElsewhere(
   if (run.spec.mappings === undefined) return found
   const mapped = batch.filter(({ name }) => isName(name) && isMapped(run, joinPath(path, name)))
   await concurrently(mapped, concurrencyOf(run), async (entry) => {
-    found.set(entry, await atTarget(run.target.stat(targetPath(run, joinPath(path, entry.name)))))
+    found.set(
+      entry,
+      await atTarget(run.target.stat(targetPath(run, joinPath(path, entry.name)), run.stop.signal)),
+    )
   })
   return found
 }
@@ -157,7 +160,10 @@ async function withLinksOf(
 export async function pairAt(run: Run, folder: WalkFolder): Promise<Pair> {
   const path = storePath(run, folder.path)
   const there = folder.there ?? targetPath(run, path)
-  const [source, target] = await Promise.all([run.source.stat(path), atTarget(run.target.stat(there))])
+  const [source, target] = await Promise.all([
+    run.source.stat(path, run.stop.signal),
+    atTarget(run.target.stat(there, run.stop.signal)),
+  ])
   return { name: nameOf(path), source, target, there, verdict: verdictAt(run, folder, source ?? target) }
 }
 

@@ -178,7 +178,7 @@ export class Planner implements Judge {
   }
 
   async #compared(comparing: Comparing, path: StorePath, there: StorePath, found: Collected): Promise<void> {
-    const target = await atTarget(this.#run.target.stat(there))
+    const target = await atTarget(this.#run.target.stat(there, this.#run.stop.signal))
     const may = target && (await comparing.mayGo(path, target))
     if (target === undefined || may === undefined) return
     const at = { path: there, origin: storePath(this.#run, path) }

@@ -1,3 +1,4 @@
+import { basename } from 'node:path'
 import { afterAll, beforeAll, expect } from 'vitest'
 import { listedAtOnce, namedBeforeListing } from '../../../services/drivers/gcs/listed-objects.ts'
 import { failureOf } from '../../conformance/driver-store.ts'
@@ -75,6 +76,17 @@ gcsTest('files that are read at once wait for one listing', async () => {
   const others = Array.from({ length: count - 1 }, (_, index) => index + 1)
   await Promise.all(others.map((index) => files.readSame(index)))
   expect(files.asked).toEqual({ content: count, metadata: namedAtFirst, listings: 1 })
+})
+
+gcsTest('files that are announced take one listing, wherever they begin', async () => {
+  const count = 2 * listedAtOnce
+  await using files = await createFiles('announced', count + 1)
+  await files.readSame(0)
+  const others = Array.from({ length: count }, (_, index) => index + 1)
+  const names = others.map((index) => Buffer.from(basename(pathOf('announced', index).toString())))
+  files.reader.announce(Buffer.from('announced'), names)
+  await Promise.all(others.map((index) => files.readSame(index)))
+  expect(files.asked).toEqual({ content: count + 1, metadata: 1, listings: 1 })
 })
 
 gcsTest('what changes between listing and reading is read as it is', async () => {

@@ -1,4 +1,5 @@
 import {
+  cpSync,
   existsSync,
   linkSync,
   mkdirSync,
@@ -11,7 +12,7 @@ import {
 import { dirname, join } from 'node:path'
 import { expect, test, vi } from 'vitest'
 import { LocalDriver } from '../../../services/drivers/local/local.ts'
-import type { StorePath } from '../../../services/drivers/contract/driver.ts'
+import type { ReadOptions, SourceFile, StorePath } from '../../../services/drivers/contract/driver.ts'
 import { packRules } from '../../../services/engine/run/rules.ts'
 import type { Mover, MoveSpec } from '../../../services/engine/mover.ts'
 import { Cleaner, type CleaningStep, type CleanupRow } from '../../../services/engine/walk/clean.ts'
@@ -153,6 +154,12 @@ test('what the rules leave out stays, though the target has it; path mappings le
 class MeddledFolder extends LocalDriver {
   atRemoval: () => void = () => undefined
   atPersist: () => void = () => undefined
+  /** Answers all reads, as a cache before a store does. */
+  cache: LocalDriver | undefined
+
+  override async open(path: StorePath, options?: ReadOptions): Promise<SourceFile> {
+    return this.cache?.open(path, options) ?? super.open(path, options)
+  }
 
   override async removeVersion(path: StorePath, version: string): Promise<boolean> {
     this.atRemoval()
@@ -163,6 +170,13 @@ class MeddledFolder extends LocalDriver {
     await super.persist(path)
     this.atPersist()
   }
+}
+
+/** What a folder has now, kept beside it. */
+function cacheOf(folder: string): LocalDriver {
+  const fsRoot = `${folder}-cache`
+  cpSync(folder, fsRoot, { recursive: true })
+  return new LocalDriver({ fsRoot })
 }
 
 const meddling: [
@@ -188,6 +202,22 @@ const meddling: [
     'CHANGED',
     'the target’s is written again',
     (_, target, _from, to) => (target.atPersist = () => writeFileSync(to, 'FILE')),
+  ],
+  [
+    'CHANGED',
+    'the source’s was written again, and reads give what it was before',
+    (source, _, from) => {
+      source.cache = cacheOf(dirname(from))
+      writeFileSync(from, 'FILE')
+    },
+  ],
+  [
+    'CHANGED',
+    'the target’s was written again, and reads give what it was before',
+    (_, target, _from, to) => {
+      target.cache = cacheOf(dirname(to))
+      writeFileSync(to, 'FILE')
+    },
   ],
   ['CHANGED', 'the target’s is removed', (_, target, _from, to) => (target.atPersist = () => rmSync(to))],
 ]

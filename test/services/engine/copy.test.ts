@@ -7,6 +7,7 @@ import {
   truncateSync,
   writeFileSync,
 } from 'node:fs'
+import { dirname, join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import {
   StoreError,
@@ -38,6 +39,7 @@ import {
 import { lookBeside } from '../../../services/engine/tree/beside.ts'
 import { copyFile, writePart } from '../../../services/engine/copy/copy.ts'
 import { beginLarge, commitLarge, copyPart } from '../../../services/engine/copy/large.ts'
+import { joinPath } from '../../../services/drivers/paths/path-text.ts'
 import { boundsOf, directCopy, type Run } from '../../../services/engine/run/run.ts'
 import { Stop } from '../../../services/engine/run/stop.ts'
 import { scan } from '../../../services/engine/scan/scan.ts'
@@ -218,6 +220,33 @@ describe('through the drivers', () => {
     expect(readdirSync(folder.to)).toHaveLength(1)
     isAway = false
     await until('nothing is left', () => readdirSync(folder.to).length === 0)
+  })
+
+  test('a source that asks for many files at once is told which are read', async () => {
+    using folder = createFolder('from', 'to')
+    for (const file of ['a/one', 'a/two', 'b/three']) {
+      mkdirSync(dirname(join(folder.from, file)), { recursive: true })
+      writeFileSync(join(folder.from, file), file)
+    }
+    const told: string[] = []
+    class Announced extends RemoteFolder {
+      announce(at: StorePath, names: readonly Buffer[]): void {
+        told.push(...names.map((name) => joinPath(at, name).toString()))
+      }
+      override async open(...args: Parameters<RemoteFolder['open']>): Promise<SourceFile> {
+        expect(told).toEqual(['a/one', 'a/two', 'b/three'])
+        return super.open(...args)
+      }
+    }
+    const groups = [
+      { folder: bytes('a'), files: [bytes('one'), bytes('two')], others: [] },
+      { folder: bytes('b'), files: [bytes('three')], others: [] },
+    ]
+    const target = new RemoteFolder(folder.to)
+    for (const { folder: made } of groups) await target.makeFolder(made, {})
+    const run = createRun(new Announced(folder.from), target)
+    const { counts } = await transfer(run, { kind: 'transfer', attempt: 1, notBeforeMs: 0, groups })
+    expect(counts.filesMigrated).toBe(3)
   })
 
   test('when the store as a whole fails, the files left are put off untried', async () => {

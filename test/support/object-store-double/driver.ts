@@ -18,6 +18,7 @@ import {
   type SourceFile,
   StoreError,
   type StorePath,
+  type ReadOptions,
   type Upload,
 } from '../../../services/drivers/contract/driver.ts'
 import { nameOf } from '../../../services/drivers/paths/path-text.ts'
@@ -138,7 +139,8 @@ export class ObjectStoreDoubleDriver implements Driver {
     if (!isThere) throw new StoreError('gone', 'there is no such folder')
   }
 
-  async stat(path: StorePath): Promise<Entry | undefined> {
+  async stat(path: StorePath, signal?: AbortSignal): Promise<Entry | undefined> {
+    signal?.throwIfAborted()
     const name = keyOf(nameOf(path))
     const file = await this.#file(path)
     if (file !== undefined) return this.#fileEntry(file, file.key.length - name.length)
@@ -146,7 +148,8 @@ export class ObjectStoreDoubleDriver implements Driver {
     return folder && this.#folderEntry(name, folder.marker)
   }
 
-  async open(path: StorePath): Promise<SourceFile> {
+  async open(path: StorePath, { signal }: ReadOptions = {}): Promise<SourceFile> {
+    signal?.throwIfAborted()
     const file = await this.#file(path)
     if (file === undefined) {
       if ((await this.#folder(path)) !== undefined) throw unsupported('it is a folder')
@@ -159,17 +162,20 @@ export class ObjectStoreDoubleDriver implements Driver {
       nameCount: 1,
       version,
       read: async (offset, length) => {
+        signal?.throwIfAborted()
         if (offset + length > sizeBytes) throw changed()
         return Buffer.from(await this.#read(keyOf(path), version, offset, length))
       },
       verifyUnchanged: async () => {
+        signal?.throwIfAborted()
         if ((await this.#file(path))?.version !== version) throw changed()
       },
       close: async () => undefined,
     }
   }
 
-  async attributesOf(path: StorePath): Promise<FileAttributes | undefined> {
+  async attributesOf(path: StorePath, { signal }: ReadOptions = {}): Promise<FileAttributes | undefined> {
+    signal?.throwIfAborted()
     const file = await this.#file(path)
     if (file !== undefined) return this.#attributesOf(file, file.attributes)
     const folder = await this.#folder(path)

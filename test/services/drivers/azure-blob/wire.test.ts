@@ -1,6 +1,8 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import { expect, test } from 'vitest'
+import { Container } from '../../../../services/drivers/azure-blob/container.ts'
 import { StoreError } from '../../../../services/drivers/contract/driver.ts'
+import { failureOf } from '../../../conformance/driver-store.ts'
 import { openClient } from '../../../support/azure-driver.ts'
 import { listenOnLoopback } from '../../../support/loopback.ts'
 
@@ -104,6 +106,17 @@ test.each([
   expect(problem.failure).toBe(failure)
   expect(problem.message).toMatch(/^get file: \d{3} .*\(request id-1\)/)
   expect(service.requests()).toBe(1)
+})
+
+test.each([
+  ['another range', 'bytes 10-16/100'],
+  ['another length than it says', 'bytes 0-9/10'],
+])('the beginning of a blob is not taken from an answer with %s', async (_what, range) => {
+  await using service = await misbehaving((_, response) =>
+    response.writeHead(206, { ...ofService, etag: '"1"', 'content-range': range }).end('content'),
+  )
+  const container = new Container(service.client, { isListed: false, directory: '' })
+  expect(await failureOf(container.readHead('file', 100, () => 'open file'))).toBe('corrupt')
 })
 
 test('Retry-After is kept to', async () => {

@@ -147,6 +147,22 @@ test.each<[string, Record<string, string>, string]>([
   expect(taken).toEqual([])
 })
 
+test.each([
+  ['another version', '2', 'bytes 0-3/4'],
+  ['another range', '1', 'bytes 2-5/8'],
+  ['less than there is', '1', 'bytes 0-3/8'],
+])('the beginning of a file is not taken from an answer with %s', async (_what, generation, range) => {
+  const asked: string[] = []
+  await using driver = await against((request, answer) => {
+    const { searchParams } = new URL(request.url ?? '', 'http://service')
+    if (searchParams.get('alt') !== 'media') return json(200, object)(request, answer)
+    asked.push(searchParams.get('generation') ?? 'any')
+    answer.writeHead(206, { 'x-goog-generation': generation, 'content-range': range }).end('0123')
+  })
+  expect(await failureOf(driver.open(at))).toBe('changed')
+  expect(asked).toEqual(['any', '1'])
+})
+
 test('a file is created only where none is', async () => {
   await using driver = await against((request, answer) => {
     request.resume()

@@ -359,6 +359,17 @@ test.each<[string, number, Record<string, string>]>([
   expect(taken).toEqual([])
 })
 
+test.each([
+  ['another range', 'bytes 10-13/100'],
+  ['another length than it says', 'bytes 0-9/10'],
+  ['no range', undefined],
+])('the beginning of a file is not taken from an answer with %s', async (_what, range) => {
+  await using service = await startService((_request, response) => {
+    response.writeHead(206, { etag: '"1"', ...(range && { 'content-range': range }) }).end('0123')
+  })
+  expect(await failureOf(service.driver.open(Buffer.from('file')))).toBe('changed')
+})
+
 test('a file is created only where none is, as far as the service makes sure of that', async () => {
   const create = async (status: number, code: string) => {
     await using service = await startService((request, response) => {
