@@ -15,7 +15,7 @@ import { requireApart } from '../places/overlap.ts'
 import { requireMatchable, requireOwnTarget, requireTrash } from './target-match.ts'
 import { restarted, factOf, type MigrationRecord, workIdOf } from '../lifecycle/record.ts'
 import { unused } from '../../scheduling/recurrence.ts'
-import { withMaxRegions, withRegionIn } from '../execution/regions.ts'
+import { withAcceptedSource, withMaxRegions, withRegionIn } from '../execution/regions.ts'
 import { sourceInWords } from '../lifecycle/source-identity.ts'
 import { requireNext } from '../lifecycle/states.ts'
 import { command, entryFacts } from '../lifecycle/transition.ts'
@@ -115,7 +115,7 @@ export function commandHandlers(
         (current) => {
           if (!isOther) requireChanged(current)
           const { sourceChanged: _accepted, sourceIdentity: _was, storeIdentity: _store, ...record } = current
-          return { ...record, ...now }
+          return { ...withAcceptedSource(record, new Date()), ...now }
         },
         (changed) => [emission(migrationEvents.updated, migrationId, factOf(changed))],
       )
