@@ -285,6 +285,15 @@ chromiumTest('whoever signs out ends the session of the page, and not that of so
   const { page: other } = await openPage(browser.context)
   await browser.context.clearCookies({ name: /^_/ })
   await signIn(other, platform, 'administrator')
+  // Of all keys, that of the page is told apart.
+  await visit(other, platform, '/administration/keys', 'All keys')
+  await other.getByText('development-viewer').waitFor()
+  expect(await other.getByText('This session').count()).toBe(1)
+  await other
+    .getByRole('row')
+    .filter({ hasText: 'development-administrator' })
+    .getByText('This session')
+    .waitFor()
   await page.click('text=Sign out')
   // The page goes on with the cookie of the other: Home, as it was before.
   const ended = async () =>
