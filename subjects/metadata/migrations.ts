@@ -204,7 +204,7 @@ function commandToAll<V extends string>(verb: V, summary: string) {
 
 const once = Type.Optional(
   Type.Boolean({
-    description: 'Whether the migration runs once, without following changes; default: as before',
+    description: 'Run once, without following changes; default: as before',
   }),
 )
 
