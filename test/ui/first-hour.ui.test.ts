@@ -8,6 +8,10 @@ import { users } from '../../subjects/access/users.ts'
 import { keys } from '../../subjects/access/keys.ts'
 import { settings } from '../../subjects/access/settings.ts'
 import { uiPath } from '../../subjects/kit/names.ts'
+import { inclusions } from '../../subjects/rules/inclusions.ts'
+import { metadataCatalogs } from '../../subjects/metadata/catalogs.ts'
+import { metadataMigrations } from '../../subjects/metadata/migrations.ts'
+import { metadataRules } from '../../subjects/metadata/rules.ts'
 import { migrations } from '../../subjects/migrations/migrations.ts'
 import { chromiumTest, openChromium } from '../support/chromium.ts'
 import { until } from '../support/until.ts'
@@ -73,14 +77,13 @@ chromiumTest('somebody adds two folders, plans, migrates, verifies, makes a key 
   await page.getByText('follows its source').waitFor()
   await page.getByText('--no-scan-only-migration').waitFor()
   await page.getByText('Recurring', { exact: true }).click()
+  await page.getByRole('button', { name: 'Schedule' }).click()
   // What is missing is told at its field, in its step.
+  await page.getByRole('button', { name: 'Next' }).click()
+  await page.getByText('Enter a period such as 1H, or a schedule.').waitFor()
+  await page.getByRole('button', { name: 'Source and target' }).click()
   await page.getByRole('button', { name: 'Create and plan' }).click()
   await page.getByText('is required for a recurring migration').first().waitFor()
-  await page.getByRole('textbox', { name: 'Recurring period' }).waitFor()
-  await page.getByRole('button', { name: 'Source and target' }).click()
-  await page.getByRole('button', { name: 'Schedule' }).click()
-  await page.click('text=Next')
-  await page.getByText('Enter a period such as 1H, or a schedule.').waitFor()
   await page.getByRole('textbox', { name: 'Recurring schedule' }).fill('61 * * * *')
   await page.getByText('This is not a complete cron expression yet.').waitFor()
   expect(await page.getByRole('button', { name: 'Next' }).isDisabled()).toBe(true)
@@ -119,6 +122,22 @@ chromiumTest('somebody adds two folders, plans, migrates, verifies, makes a key 
   await page.waitForURL(`**${uiPath}/migrations/first`)
   await page.getByText('Complete', { exact: true }).waitFor()
   await page.getByRole('heading', { level: 1 }).locator('..').getByText('completed').waitFor()
+
+  // Rules of both sorts are made here, too, and are the migration's.
+  await page.getByRole('tab', { name: 'Rules' }).click()
+  await page.getByRole('button', { name: 'Create an exclusion' }).waitFor()
+  await page.getByRole('button', { name: 'Create an inclusion' }).click()
+  await rule.getByRole('textbox', { name: 'ID' }).fill('all-files')
+  await rule.getByRole('textbox', { name: 'Description' }).fill('everything')
+  await rule.getByRole('textbox', { name: 'Pattern', exact: true }).fill('**')
+  await rule.getByRole('button', { name: 'Create', exact: true }).click()
+  await rule.waitFor({ state: 'detached' })
+  await page.getByRole('table', { name: 'Inclusions' }).getByText('all-files').waitFor()
+  expect((await platform.call(inclusions.attached, { migrationId: 'first' })).map(({ id }) => id)).toEqual([
+    'all-files',
+  ])
+  await page.getByRole('button', { name: 'Remove all-files' }).click()
+  await page.getByText('No inclusions.').waitFor()
 
   await page.getByRole('tab', { name: 'Verifications' }).click()
   await page.getByRole('button', { name: 'Verify' }).click()
@@ -174,6 +193,22 @@ chromiumTest('somebody adds two folders, plans, migrates, verifies, makes a key 
   await until('both are more urgent', async () =>
     (await platform.call(migrations.list, {})).every(({ migrationPriority }) => migrationPriority === 'HIGH'),
   )
+
+  // What runs is on Home, be it of metadata.
+  for (const [catalogId, fileSystemId] of [
+    ['lake', 'here'],
+    ['house', 'there'],
+  ] as const)
+    await platform.call(metadataCatalogs['create-filesystem'], { catalogId, fileSystemId })
+  await platform.call(metadataRules.create, { ruleName: 'all', databasePattern: '*', tablePattern: '*' })
+  const followed = { migrationName: 'tables', source: 'lake', target: 'house', ruleNames: ['all'] }
+  await page.getByRole('link', { name: 'Home' }).click()
+  await page.getByRole('heading', { name: 'Health' }).waitFor()
+  await platform.call(metadataMigrations.create, { ...followed, autoStart: true })
+  await page.getByRole('heading', { name: 'Running metadata migrations' }).waitFor()
+  await page.getByRole('link', { name: 'tables', exact: true }).locator('..').getByText('0 tables').waitFor()
+  await platform.call(metadataMigrations.stop, { migrationName: 'tables' })
+  await page.getByRole('heading', { name: 'Running metadata migrations' }).waitFor({ state: 'detached' })
 
   await page.click('nav >> text=API keys')
   await page.getByRole('button', { name: 'Create an API key' }).click()
