@@ -267,12 +267,12 @@ const keyService = service({
 const roleService = service({
   name: 'roles',
   contracts: { roles, assignments, users, settings, rbac },
-  start: async ({ state, notices }: AccessNeeds & { readonly state: AccessState }) => {
+  start: async ({ state, rules, notices }: AccessNeeds & { readonly state: AccessState }) => {
     notices.emit('settings', await readSettings(state))
     return {
       handlers: {
         roles: roleHandlers(state),
-        assignments: assignmentHandlers(state),
+        assignments: assignmentHandlers(state, rules),
         users: userHandlers(state),
         settings: settingsHandlers(state, (changed) => notices.emit('settings', changed)),
         rbac: rbacHandlers(state),
