@@ -14,8 +14,7 @@ import {
   usually,
   Uuid,
 } from '../kit/schemas.ts'
-import { catalogId } from './catalogs.ts'
-import { ruleName } from './rules.ts'
+import { catalogId, ruleName } from './names.ts'
 
 export const migrationName = Name('Name of the migration')
 const byName = strict({ migrationName })
