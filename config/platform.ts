@@ -137,6 +137,11 @@ export interface OidcConfig {
   readonly scopes: string
   readonly clockSkewSeconds: number
   readonly groupsClaim: string
+  /**
+   * Where browsers come back to once they have signed out there. Only of the development provider: others refuse an address
+   * that nobody has registered, and show a page of their own without one.
+   */
+  readonly postLogoutRedirectUri?: string
 }
 
 export interface PlatformConfig {

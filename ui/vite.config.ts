@@ -4,10 +4,14 @@ import { defineConfig } from 'vite'
 import { uiPath } from '../subjects/kit/names.ts'
 import { sourceFolder } from './build/folders.ts'
 
+/** Loaded with every page. */
 const main = join(sourceFolder, 'main.tsx')
+/** The page that is loaded first. */
+const home = join(sourceFolder, 'pages/home/home.tsx')
 
-/** Whether a module is loaded with every page: `main.tsx`, and what it imports. */
-function isFirst(
+/** Whether a module is a part of one of ours: that itself, and what it imports. */
+function isPartOf(
+  whole: string,
   id: string,
   infoOf: (id: string) => { readonly importers: readonly string[] } | null,
   seen = new Set<string>(),
@@ -15,7 +19,9 @@ function isFirst(
   // An index of a library names all that it has, whoever wants it.
   if (seen.has(id) || id.includes('/node_modules/')) return false
   seen.add(id)
-  return id === main || (infoOf(id)?.importers.some((other) => isFirst(other, infoOf, seen)) ?? false)
+  return (
+    id === whole || (infoOf(id)?.importers.some((other) => isPartOf(whole, other, infoOf, seen)) ?? false)
+  )
 }
 
 export default defineConfig({
@@ -35,14 +41,22 @@ export default defineConfig({
               priority: 5,
             },
             {
-              name: (id, context) => (isFirst(id, (other) => context.getModuleInfo(other)) ? 'first' : null),
+              name: (id, context) =>
+                isPartOf(main, id, (other) => context.getModuleInfo(other)) ? 'first' : null,
               priority: 4,
             },
             // What pages share, by which of them need it: a file for each component would be as many requests.
             {
-              name: 'contracts',
-              test: /\/subjects\/(?:extensions|migrations|observability|rules)\//,
+              name: (id, context) =>
+                id.includes('/subjects/') && isPartOf(home, id, (other) => context.getModuleInfo(other))
+                  ? 'contracts'
+                  : null,
               priority: 3,
+            },
+            {
+              name: 'more-contracts',
+              test: /\/subjects\/(?:extensions|migrations|observability|rules)\//,
+              priority: 2,
             },
             {
               name: 'shown',

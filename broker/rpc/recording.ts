@@ -46,7 +46,7 @@ export class Recording {
   caller: Caller | undefined
   #object: string | undefined
   #path: string | undefined
-  #details: string | undefined
+  #details: readonly Detail[] | undefined
   #removed: number | undefined
   readonly #options: RecordingOptions
   #isDone = false
@@ -65,10 +65,13 @@ export class Recording {
     this.#removed ??= numberOf(removed, value)
   }
 
-  /** @throws GantryError when the record is not stored: the change must not be reported as done */
-  async succeeded(): Promise<void> {
+  /**
+   * @param replaced what fields of the input were before, as far as the handler has said so
+   * @throws GantryError when the record is not stored: the change must not be reported as done
+   */
+  async succeeded(replaced?: Readonly<Record<string, unknown>>): Promise<void> {
     this.#isDone = true
-    await this.#record('ok')
+    await this.#record('ok', replaced)
   }
 
   async failed({ code, details }: GantryError): Promise<void> {
@@ -80,7 +83,7 @@ export class Recording {
     )
   }
 
-  #record(result: Outcome['result']): Promise<void> {
+  #record(result: Outcome['result'], replaced?: Readonly<Record<string, unknown>>): Promise<void> {
     const { contract, message, requestId, recorder, marks } = this.#options
     const { subject } = contract
     return recorder.record({
@@ -88,7 +91,7 @@ export class Recording {
       caller: this.caller,
       object: this.#object,
       path: this.#path,
-      details: this.#details || undefined,
+      details: detailsText(this.#details, replaced),
       removed: this.#removed,
       from: addressOf(message, marks, { subject, requestId }),
       result,
@@ -106,14 +109,31 @@ function textOf(field: string | undefined, value: unknown): string | undefined {
 const maxDetailsLength = 2_000
 const maxDetailLength = 1_000
 
+/** A field that an input sets, and the value as text. */
+interface Detail {
+  readonly name: string
+  readonly text: string
+}
+
 /** What a checked input sets, field by field; empty where it sets nothing of it. */
-function detailsOf(fields: readonly string[] | undefined, value: unknown): string | undefined {
-  if (fields === undefined) return undefined
-  const texts = fields.flatMap((name) => {
+const detailsOf = (fields: readonly string[] | undefined, value: unknown): Detail[] | undefined =>
+  fields?.flatMap((name) => {
     const found = fieldOf(name, value)
-    if (found === undefined) return []
-    const text = typeof found === 'string' ? found : JSON.stringify(found)
-    return [`${name}=${shortened(text, maxDetailLength)}`]
+    return found === undefined ? [] : [{ name, text: detailText(found) }]
+  })
+
+const detailText = (value: unknown): string =>
+  shortened(typeof value === 'string' ? value : JSON.stringify(value), maxDetailLength)
+
+/** As `name=value`, or `name=value (was value)` where it was something else. */
+function detailsText(
+  details: readonly Detail[] | undefined,
+  replaced: Readonly<Record<string, unknown>> = {},
+): string | undefined {
+  if (details === undefined || details.length === 0) return undefined
+  const texts = details.map(({ name, text }) => {
+    const before = replaced[name] === undefined ? text : detailText(replaced[name])
+    return before === text ? `${name}=${text}` : `${name}=${text} (was ${before})`
   })
   return shortened(texts.join(' '), maxDetailsLength)
 }

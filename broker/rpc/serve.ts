@@ -134,7 +134,7 @@ export function serve<R extends Resource>(
         // An answer that is there at once is sent at once: waiting costs a fifth of a short request.
         const body = typeof output === 'string' ? output : await output
         if (!fits(body, maxReplyBytes())) throw tooLargeReply()
-        if (recording !== undefined) await recording.succeeded()
+        if (recording !== undefined) await recording.succeeded(call.replaced)
         // Faster than the client, which would make bytes of a text with a TextEncoder.
         const bytes = Buffer.from(body)
         message.respond(bytes, mark)

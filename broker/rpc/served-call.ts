@@ -17,6 +17,8 @@ export class ServedCall implements Call<Contract>, RequestContext {
   readonly message: Msg
   /** Set before a handler gets the call. */
   caller!: Caller
+  /** What the handler has said that it has changed, as it was. */
+  replaced: Readonly<Record<string, unknown>> | undefined
   trace: TraceContext | undefined
   readonly #addressOf: (message: Msg, requestId: string) => string | undefined
   #requestId: string | undefined
@@ -56,6 +58,10 @@ export class ServedCall implements Call<Contract>, RequestContext {
   afterReply(task: () => Promise<void>): void {
     this.#tasks ??= []
     this.#tasks.push(task)
+  }
+
+  replaces(before: Readonly<Record<string, unknown>>): void {
+    this.replaced = before
   }
 
   /**

@@ -15,7 +15,7 @@ export const filesText = (count: number): string => plural(count, 'file', countT
 /** What a copy will do, and what it will leave out, with the command that lists that. */
 export function planText({ migrationId, ...plan }: Plan): string {
   const { filesToCopy, bytesToCopy, filesToReplace, bytesToReplace, pathsRefused, unreadablePaths } = plan
-  const { filesExcluded, bytesExcluded, foldersExcluded } = plan
+  const { filesExcluded, bytesExcluded, foldersExcluded, warning } = plan
   const left = [
     ...(pathsRefused > 0 ? [`${countText(pathsRefused)} cannot be copied`] : []),
     ...(unreadablePaths > 0 ? [`${plural(unreadablePaths, 'path', countText)} cannot be read`] : []),
@@ -33,7 +33,7 @@ export function planText({ migrationId, ...plan }: Plan): string {
     left.length === 0
       ? '.'
       : `; list ${pathsRefused + unreadablePaths === 1 ? 'it' : 'them'} with "${product} migrations plan ${migrationId}".`
-  return `Plan: ${whole.join(', ')}${fix}`
+  return `Plan: ${whole.join(', ')}${fix}${warning === undefined ? '' : `\nWarning: the copy ${warning}.`}`
 }
 
 /** Counts of a plan that stay 0 where the source has no file at all. */

@@ -103,6 +103,7 @@ export const views: Readonly<Record<string, View>> = {
       'pathsRefused',
       'unreadablePaths',
       'deletionsNeedApproval',
+      'warning',
       'samples',
     ],
   },

@@ -77,7 +77,8 @@ export async function addSignIn(edge: FastifyInstance, pages: SignInPages): Prom
       const token = sessions.tokenOf(request)
       const url = token === undefined ? undefined : await signOut(token, request, pages)
       sessions.end(reply)
-      return sendPage(reply, signedOutPage(url))
+      // Not a redirect: the policy of the page that the form is on would stop it.
+      return sendPage(reply, url === undefined ? signedOutPage() : endingPage(url))
     })
     done()
   })
@@ -145,18 +146,21 @@ const signedInPage = ({ subject, name, roles }: User): string =>
 ${docsLink}`,
   )
 
-const signedOutPage = (endSessionUrl?: string): string =>
+const signedOutPage = (): string =>
   plainPage(
     title,
-    `${endSessionUrl === undefined ? '<p>You are not signed in.</p>' : stillKnown(endSessionUrl)}
+    `<p>You are not signed in.</p>
 <p><a href="${loginPath}">Sign in</a></p>
 ${docsLink}`,
   )
 
-/** Whoever sits down at this browser next would be signed in without a password. */
-const stillKnown = (endSessionUrl: string): string =>
-  `<p>You are signed out. The identity provider may still know this browser: the next sign-in may then need no password.</p>
-<p><a href="${escapeHtml(endSessionUrl)}">Sign out at the identity provider as well</a></p>`
+/** Goes on to the provider: whoever sits down at this browser next would be signed in without a password. */
+const endingPage = (endSessionUrl: string): string =>
+  plainPage(
+    title,
+    `<p>You are signed out of ${title}. <a href="${escapeHtml(endSessionUrl)}">Sign out at the identity provider as well</a></p>`,
+    endSessionUrl,
+  )
 
 function sendPage(reply: FastifyReply, html: string): FastifyReply {
   return reply

@@ -1,7 +1,7 @@
 import type { AuditTrail } from '../../broker/audit/trail.ts'
 import type { Log } from '../../broker/common/log.ts'
 import { whenDue } from '../../broker/tasks/tasks.ts'
-import { type AuditEntry, auditedActions } from '../../subjects/access/audit.ts'
+import { type Actor, type AuditEntry, auditedActions } from '../../subjects/access/audit.ts'
 import { keys } from '../../subjects/access/keys.ts'
 import type { Call, Contract } from '../../subjects/kit/contract.ts'
 import type { Person, Session } from './roles/people.ts'
@@ -17,7 +17,7 @@ const maxApart = 20
 type Refused = Pick<AuditEntry, 'what' | 'object' | 'reason' | 'key' | 'from' | 'result'>
 
 /** Whose a key is that was refused something. */
-type WhoIs = (keyId: string) => Promise<Pick<AuditEntry, 'kind' | 'user'>>
+type WhoIs = (keyId: string) => Promise<Actor>
 
 /**
  * Refusals by what was asked, reason and address, counted, so that a flood of them neither fills the log nor slows the

@@ -15,7 +15,7 @@ import type { Events } from '../../broker/state/events.ts'
 import type { AdminRules } from '../../config/platform.ts'
 import type { BasicConfig, SecurityConfig } from '../../config/security.ts'
 import { assignments } from '../../subjects/access/assignments.ts'
-import { auditedActions } from '../../subjects/access/audit.ts'
+import { actorOf, auditedActions } from '../../subjects/access/audit.ts'
 import { authenticationInternal } from '../../subjects/access/authentication-internal.ts'
 import { authentication } from '../../subjects/access/authentication.ts'
 import { keys, keysInternal } from '../../subjects/access/keys.ts'
@@ -99,7 +99,7 @@ const refusalRecords = part({
     const refusals = new Refusals(trail, log)
     const violations = new Refusals(trail, log, async (keyId) => {
       const key = await state.keys.get(keyId)
-      return key === undefined ? { kind: 'nobody' } : { kind: key.kind, user: key.owner }
+      return key === undefined ? { kind: 'nobody' } : actorOf(key)
     })
     const onRefusal = ({ reason, keyId, from, result = 'UNAUTHENTICATED' }: RefusedConnection) => {
       failures.add()
@@ -267,12 +267,12 @@ const keyService = service({
 const roleService = service({
   name: 'roles',
   contracts: { roles, assignments, users, settings, rbac },
-  start: async ({ state, notices }: AccessNeeds & { readonly state: AccessState }) => {
+  start: async ({ state, rules, notices }: AccessNeeds & { readonly state: AccessState }) => {
     notices.emit('settings', await readSettings(state))
     return {
       handlers: {
         roles: roleHandlers(state),
-        assignments: assignmentHandlers(state),
+        assignments: assignmentHandlers(state, rules),
         users: userHandlers(state),
         settings: settingsHandlers(state, (changed) => notices.emit('settings', changed)),
         rbac: rbacHandlers(state),

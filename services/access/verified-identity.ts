@@ -2,7 +2,7 @@ import * as client from 'openid-client'
 import { type Claims, groupsIn, personOf } from './sign-in/claims.ts'
 import type { ClientKind, Discovered, IdentityProvider } from './sign-in/identity-provider.ts'
 import { type TokenRules, verifySigned, verifyToken } from './sign-in/oidc-token.ts'
-import { maxRefreshTokenLength } from './keys/keys.ts'
+import { maxIdTokenHintLength, maxRefreshTokenLength } from './keys/keys.ts'
 import type { Person } from './roles/people.ts'
 import { Refused, Unreachable } from './refused.ts'
 
@@ -27,6 +27,8 @@ export interface VerifiedIdentity {
   readonly person: Person
   /** undefined when the provider gives none out. */
   readonly grant: Grant | undefined
+  /** Of a page: what tells the provider at the end whose session is to end there. */
+  readonly idToken?: string
 }
 
 /** The grant in an answer of the provider. */
@@ -62,7 +64,11 @@ export async function personOfTokens(
       ),
     )
   }
-  return { person: personOf(identity.sub, sources, groupsClaim), grant: grantOf(kind, tokens) }
+  return {
+    person: personOf(identity.sub, sources, groupsClaim),
+    grant: grantOf(kind, tokens),
+    ...(kind === 'ui' && tokens.id_token.length <= maxIdTokenHintLength ? { idToken: tokens.id_token } : {}),
+  }
 }
 
 /** What the access token says, when it is one that can be read: it came from the provider with the ID token. */

@@ -94,8 +94,10 @@ export function usualOf(kind: AlertKindName): Omit<StoredRule, 'name' | 'descrip
  * Whether the fields of a rule make sense together.
  * @throws GantryError NOT_ACCEPTED that names the field
  */
-export function checkRule({ kind, threshold, windowSeconds }: StoredRule): void {
-  const known = kindOf(kind).threshold
+export function checkRule({ kind, object, threshold, windowSeconds }: StoredRule): void {
+  const { threshold: known, object: only, isOnly = false } = kindOf(kind)
+  if (isOnly && object !== undefined && object !== only)
+    throw notAccepted('object', `must be ${only} for ${kind}, or left out`)
   if (known === undefined && threshold !== undefined)
     throw notAccepted('threshold', `does not apply to ${kind}: remove it`)
   if (known !== undefined && threshold !== undefined && threshold > known.maximum)
@@ -104,7 +106,8 @@ export function checkRule({ kind, threshold, windowSeconds }: StoredRule): void 
     throw notAccepted('windowSeconds', `applies only to error-rate, not to ${kind}: remove it`)
 }
 
-export const publicRule = (rule: StoredRule): AlertRule => ({
+export const publicRule = (rule: StoredRule, warning: string | undefined): AlertRule => ({
   ...rule,
   builtIn: builtInRule(rule.name) !== undefined,
+  ...(warning === undefined ? {} : { warning }),
 })

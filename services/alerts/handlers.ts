@@ -1,3 +1,4 @@
+import type { NatsConnection } from '../../broker/rpc/connection.ts'
 import type { alerts } from '../../subjects/observability/alerts.ts'
 import { maxAlertRules } from '../../subjects/observability/alerts.ts'
 import type { Handlers } from '../../subjects/kit/contract.ts'
@@ -7,16 +8,19 @@ import { builtInRule, checkRule, publicRule, usualOf } from './built-in-rules.ts
 import type { Evaluator } from './evaluator.ts'
 import { type AlertState, publicAlert, type StoredRule } from './record.ts'
 import { type WebhookDependencies, webhookHandlers } from './webhooks/handlers.ts'
+import { missingObject } from './missing-object.ts'
 import { pageAfter } from '../kit/page.ts'
 
 export interface AlertDependencies extends Omit<WebhookDependencies, 'ruleNames'> {
+  readonly connection: NatsConnection
   readonly state: Pick<AlertState, 'rules' | 'webhooks'>
   readonly evaluator: Evaluator
 }
 
 /** Alerts and their rules; whoever asks sees what is so now. */
 export function alertHandlers(dependencies: AlertDependencies): Handlers<typeof alerts> {
-  const { state, evaluator } = dependencies
+  const { connection, state, evaluator } = dependencies
+  const shown = async (rule: StoredRule) => publicRule(rule, await missingObject(connection, rule))
   return {
     ...webhookHandlers({
       ...dependencies,
@@ -40,11 +44,11 @@ export function alertHandlers(dependencies: AlertDependencies): Handlers<typeof 
         throw call.fail('NOT_FOUND', `there is no alert ${id}; it may have been removed`)
       return publicAlert(alert)
     },
-    rules: async ({ after, limit = maxPageLength }) =>
-      (await evaluator.rules())
-        .filter(({ name }) => after === undefined || name > after)
-        .slice(0, limit)
-        .map(publicRule),
+    rules: async ({ after, limit = maxPageLength }) => {
+      const all = await evaluator.rules()
+      const page = all.filter(({ name }) => after === undefined || name > after).slice(0, limit)
+      return Promise.all(page.map(shown))
+    },
     'put-rule': async ({ name, ...changes }, call) => {
       const known = (await state.rules.get(name)) ?? builtInRule(name)
       if (known === undefined && (await state.rules.list()).length >= maxAlertRules)
@@ -56,7 +60,7 @@ export function alertHandlers(dependencies: AlertDependencies): Handlers<typeof 
         changed(name, current ?? builtInRule(name), changes),
       )
       await evaluator.lookBriefly()
-      return publicRule(stored)
+      return shown(stored)
     },
     'delete-rule': async ({ name }, call) => {
       if ((await state.rules.get(name)) !== undefined) await state.rules.delete(name)

@@ -32,7 +32,7 @@ export const alertsService = service({
     const evaluator = new Evaluator({ connection, state, tell, log })
     return {
       handlers: {
-        alerts: alertHandlers({ state, evaluator, deliveries, sealer, innerHosts: webhookHosts }),
+        alerts: alertHandlers({ connection, state, evaluator, deliveries, sealer, innerHosts: webhookHosts }),
       },
       run: async () => {
         await deliveries.start()

@@ -6,7 +6,7 @@ import type { RecordJournals } from '../../broker/state/books/record-journal.ts'
 import { Alert, AlertRule, alertStates, AlertWebhook } from '../../subjects/observability/alert-model.ts'
 import { Count, strict, Timestamp } from '../../subjects/kit/schemas.ts'
 
-const { builtIn: _builtIn, ...ruleFields } = AlertRule.properties
+const { builtIn: _builtIn, warning: _warning, ...ruleFields } = AlertRule.properties
 const StoredRule = strict(ruleFields)
 export type StoredRule = Static<typeof StoredRule>
 

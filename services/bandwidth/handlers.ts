@@ -1,3 +1,4 @@
+import { rateText } from '../../subjects/kit/binary-size.ts'
 import { type bandwidth, bandwidthUnits, unlimited } from '../../subjects/migrations/bandwidth.ts'
 import type { Handlers, Input } from '../../subjects/kit/contract.ts'
 import { notAccepted } from '../../subjects/kit/errors.ts'
@@ -30,16 +31,18 @@ export function bandwidthHandlers(dependencies: BandwidthDependencies): Handlers
       requirePlace(place)
       return publicPolicy((await policies.get(idOf(place))) ?? noPolicy(place))
     },
-    set: async (asked) => {
+    set: async (asked, call) => {
       requirePlace(asked)
       const { scope, name = '' } = asked
       const changes = changesOf(asked)
       if (scope === 'migration') await dependencies.requireMigration(name)
       if (scope === 'target') await dependencies.requireTarget(name)
       if (scope === 'agent') await dependencies.requireAgent(name)
-      const policy = await policies.upsert(idOf(asked), (current = noPolicy(asked)) =>
-        withoutEmptySchedule({ ...current, ...changes }),
-      )
+      const policy = await policies.upsert(idOf(asked), (current = noPolicy(asked)) => {
+        const { limitBytesPerSecond: bytes, limitRequestsPerSecond: requests, schedule } = current
+        call.replaces({ limit: bytes === unlimited ? bytes : rateText(bytes), requests, schedule })
+        return withoutEmptySchedule({ ...current, ...changes })
+      })
       return publicPolicy(policy)
     },
     delete: async (place) => {

@@ -184,7 +184,8 @@ export class NotificationFold {
       type: 'alert',
       level: severity === 'critical' ? 'error' : 'warning',
       object: id,
-      message: `Alert rule ${rule} (${kind}) has fired${migration === undefined ? '' : ` for ${migration}`}`,
+      // A built-in rule has the name of its kind.
+      message: `Alert rule ${rule}${rule === kind ? '' : ` (${kind})`} has fired${migration === undefined ? '' : ` for ${migration}`}`,
       facts: { id, rule, kind, severity, ...(migration === undefined ? {} : { migration }) },
       problem: `alert ${id}`,
     })

@@ -1,7 +1,7 @@
-import type { Static } from 'typebox'
+import { type Static, Type } from 'typebox'
 import { resource } from '../kit/contract.ts'
 import { maxRoles } from './roles.ts'
-import { Group, list, model, Name, Nothing, page, strict } from '../kit/schemas.ts'
+import { Group, list, model, Name, Nothing, page, strict, Subject } from '../kit/schemas.ts'
 
 export const Assignment = model('Assignment', {
   group: Group('Group name, exactly as in the identity provider or directory'),
@@ -20,6 +20,23 @@ export const assignments = resource('assignments', {
     errors: [],
     http: [{ method: 'GET', path: '/api/v1/admin/assignments' }],
     cli: { columns: ['group', 'roles'] },
+  },
+  configured: {
+    summary: 'Show who is an administrator by the configuration',
+    description:
+      'Fields of gantry.config that give roles to users independently of their groups’ assignments. They can be changed only there.',
+    input: strict({}),
+    output: model('ConfiguredRoles', {
+      everybody: Type.Boolean({
+        description:
+          'Whether everybody who signs in is an administrator, because neither an administrator nor a group of administrators is set',
+      }),
+      adminSubject: Type.Optional(Subject('Subject of the administrator (admin_subject)')),
+      adminGroup: Type.Optional(Group('Group whose members are administrators (admin_group)')),
+      defaultRole: Type.Optional(Name('Role of all users (rbac.default_role)')),
+    }),
+    errors: [],
+    http: [{ method: 'GET', path: '/api/v1/admin/configured-roles' }],
   },
   put: {
     summary: 'Set the roles of a group',

@@ -2,13 +2,14 @@ import { type Static, Type } from 'typebox'
 import { resource } from '../kit/contract.ts'
 import { type ErrorCode, errors } from '../kit/errors.ts'
 import { roots } from '../kit/names.ts'
-import { KeyId } from './keys.ts'
+import { type Key, KeyId } from './keys.ts'
 import {
   Count,
   list,
   maxIdLength,
   maxPageLength,
   model,
+  Name,
   Path,
   strict,
   Subject,
@@ -54,6 +55,7 @@ const fields = {
     description: 'Kind of the key of the request; nobody if the key was rejected',
   }),
   key: Type.Optional(KeyId),
+  keyName: Type.Optional(Name('Name that the key had at that time; absent for sessions')),
   user: Type.Optional(Subject('Owner of the key')),
   what: What(
     'Operation: the subject of a request, sign-in, connect, publish or subscribe (denied by the broker), flood or slow-reader (connections of a key were closed)',
@@ -61,7 +63,9 @@ const fields = {
   object: Type.Optional(ObjectId),
   path: Type.Optional(Path('Path in the filesystem that the record is about')),
   details: Type.Optional(
-    Text('What was set, as name=value; long values are cut off, and secrets are left out'),
+    Text(
+      'What was set, as name=value, for some operations with the previous value; long values are cut off, and secrets are left out',
+    ),
   ),
   removed: Type.Optional(
     Count('Number of files and folders that were removed, including by a removal that failed'),
@@ -76,6 +80,15 @@ const fields = {
 /** One entry, as it is stored. */
 export const AuditEntry = model('AuditEntry', fields)
 export type AuditEntry = Static<typeof AuditEntry>
+
+/** Who acts with a key. */
+export type Actor = Pick<AuditEntry, 'kind' | 'keyName' | 'user'>
+/** A session has no name of its own. */
+export const actorOf = ({ kind, owner, name }: Pick<Key, 'kind' | 'owner' | 'name'>): Actor => ({
+  kind,
+  ...(kind === 'session' ? {} : { keyName: name }),
+  user: owner,
+})
 
 export const AuditRecord = model('AuditRecord', {
   sequence: Count('Position in the log: increases, with gaps'),
@@ -131,7 +144,7 @@ export const audit = resource('audit', {
     errors: [],
     http: [{ method: 'GET', path: '/api/v1/admin/audit' }],
     cli: {
-      columns: ['time', 'user', 'key', 'what', 'object', 'details', 'from', 'result', 'count'],
+      columns: ['time', 'user', 'keyName', 'what', 'object', 'details', 'from', 'result', 'count'],
       example: 'gantry audit list --what gantry.services.v1.keys --since 2026-01-31T00:00:00Z',
     },
     deadlineMs: auditDeadlineMs,

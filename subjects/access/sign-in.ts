@@ -163,7 +163,7 @@ export const signIn = resource('sign-in', {
   out: {
     summary: 'Sign out and end your session',
     description:
-      'The refresh token is revoked at the identity provider. The user may stay signed in there until they open `endSessionUrl`.',
+      'The refresh token is revoked at the identity provider. The user may stay signed in there until their browser opens `endSessionUrl`.',
     input: strict({}),
     output: strict({
       endSessionUrl: Type.Optional(

@@ -164,7 +164,7 @@ export const registrationFields = {
   outlivesConnection: Type.Optional(
     Type.Boolean({
       description:
-        'Whether the instance stays registered after its connection closes, as long as heartbeats arrive; default false',
+        'The instance stays registered after its connection closes, as long as heartbeats arrive; default: false',
     }),
   ),
   menus: Type.Optional(looks.menus),

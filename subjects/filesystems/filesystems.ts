@@ -26,19 +26,19 @@ const role = Type.Enum(['source', 'target'], {
 const scanOnly = Type.Optional(
   Switch(
     true,
-    'Sources: default mode for migrations from this source (scanOnlyMigration): true copies once, false keeps following changes; default true',
+    'Migrations from this source copy once, unless they set scanOnlyMigration; otherwise they keep following changes. Only for sources; default: true',
   ),
 )
 const listenAndApplySourceChanges = Type.Optional(
   Switch(
     true,
-    'Targets: whether live migrations to it follow changes until they are stopped (true) or until the first scan is complete (false); default true',
+    'Live migrations to this target follow changes until they are stopped; otherwise they end with their first scan. Only for targets; default: true',
   ),
 )
 const reportedChanges = Type.Optional(
   Type.Boolean({
     description:
-      'Sources: whether other programs report changes to Gantry (`report-changes`, through the broker). Live migrations then detect changes only by these reports; default: false',
+      'Other programs report the changes of this source to Gantry (`report-changes`, through the broker); live migrations detect changes only by these reports. Only for sources; default: false',
   }),
 )
 
@@ -470,7 +470,7 @@ export const filesystems = resource('filesystems', {
       role: Type.Optional(role),
       path: GivenPath('Absolute path of the file or folder in the filesystem'),
       recursive: Type.Optional(
-        Type.Boolean({ description: 'Whether to remove a folder with all its contents; default: false' }),
+        Type.Boolean({ description: 'Remove a folder with all its contents; default: false' }),
       ),
     }),
     output: strict({

@@ -52,7 +52,7 @@ const azure = {
         description: 'Host name of the storage endpoint; default: dfs.core.windows.net',
       }),
     ),
-    insecure: Type.Optional(Type.Boolean({ description: 'Plain HTTP instead of TLS; default: false' })),
+    insecure: Type.Optional(Type.Boolean({ description: 'Use plain HTTP instead of TLS; default: false' })),
     eventQueue: Type.Optional(
       Type.String({
         maxLength: 500,
@@ -67,7 +67,7 @@ const azure = {
     changeFeed: Type.Optional(
       Type.Boolean({
         description:
-          'Whether live migrations detect changes with the blob change feed of the account, instead of eventQueue (docs/AZURE.md); default: false',
+          'Live migrations detect changes with the blob change feed of the account, instead of eventQueue (docs/AZURE.md); default: false',
       }),
     ),
     additionalProperties: propertiesOption(azureProperties, {
@@ -290,7 +290,7 @@ export const filesystemKinds = {
       ),
       cleanUpSqsQueue: Type.Optional(
         Type.Boolean({
-          description: 'Only false, the default, is accepted: Gantry does not create or delete queues',
+          description: 'Not supported, because Gantry does not create or delete queues; default: false',
         }),
       ),
       bootstrapServers: Type.Optional(
@@ -323,7 +323,7 @@ export const filesystemKinds = {
       bucketNotifications: Type.Optional(
         Type.Boolean({
           description:
-            'Whether live migrations receive changes from the service itself (ListenBucketNotification of MinIO and compatible services), instead of sqsQueue and bootstrapServers; default: false',
+            'Live migrations receive changes from the service itself (ListenBucketNotification of MinIO and compatible services), instead of sqsQueue and bootstrapServers; default: false',
         }),
       ),
       customerKey: Type.Optional(

@@ -252,6 +252,8 @@ export interface Call<C extends Contract> {
   readonly signal: AbortSignal
   /** Has something done once the broker has the reply: what would take the caller's connection from it. */
   afterReply(task: () => Promise<void>): void
+  /** Tells what fields of the input were before, for the audit log. */
+  replaces(before: Readonly<Record<string, unknown>>): void
   /** Makes the error to throw; a code that the contract does not declare does not compile. */
   fail<E extends Code<C>>(code: E, message: string, details?: unknown): GantryError<E>
 }

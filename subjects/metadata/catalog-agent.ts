@@ -5,7 +5,7 @@ import { Name } from '../kit/schemas.ts'
 export const reachedThrough = {
   agent: Type.Optional(
     Name(
-      'Name under which an agent was registered: the catalog is reached from the host of that agent, which must run with --catalogs. Default: from the host where Gantry runs',
+      'Registered agent from whose host the catalog is reached; it must be started with `gantry agent --catalogs`. Default: the host where Gantry runs',
     ),
   ),
 }

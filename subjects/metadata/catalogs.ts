@@ -7,7 +7,6 @@ import {
   maxPathLength,
   maxTextLength,
   model,
-  Name,
   Nothing,
   page,
   record,
@@ -15,9 +14,9 @@ import {
   Text,
 } from '../kit/schemas.ts'
 import { type CatalogKind, catalogKinds } from './kinds.ts'
+import { catalogId } from './names.ts'
 import { Database, Partition, Setting, Table, TableIndex, TableSummary } from './objects.ts'
 
-export const catalogId = Name('Name of the catalog')
 const byId = strict({ catalogId })
 
 /** A catalog is asked over a network and given time for it. */

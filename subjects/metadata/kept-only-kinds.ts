@@ -47,7 +47,7 @@ export const keptOnlyKinds = {
       rootFolder: Type.Optional(text('Folder of the data in the container')),
       hdiVersion: Type.Optional(text('HDInsight release')),
       insecure: Type.Optional(
-        Type.Boolean({ description: 'Whether to access the data without TLS (abfs, wasb); default: false' }),
+        Type.Boolean({ description: 'Access the data without TLS (abfs, wasb); default: false' }),
       ),
     },
     secrets: ['databasePassword'],
@@ -69,11 +69,11 @@ export const keptOnlyKinds = {
       catalog: Type.Optional(text('Catalog in Unity Catalog; default: the metastore of the workspace')),
       fsMountPoint: Type.Optional(visible(1_000, 'Mount point of the data in the workspace')),
       convertToDelta: Type.Optional(
-        Type.Boolean({ description: 'Whether to convert tables to Delta tables; default: false' }),
+        Type.Boolean({ description: 'Convert tables to Delta tables; default: false' }),
       ),
       deleteAfterConversion: Type.Optional(
         Type.Boolean({
-          description: 'Whether to delete the original tables after the conversion; default: false',
+          description: 'Delete the original tables after the conversion; default: false',
         }),
       ),
     },

@@ -69,12 +69,12 @@ export const catalogKinds = {
       framed: Type.Optional(
         Type.Boolean({
           description:
-            'Whether to use the framed Thrift transport (hive.metastore.thrift.framed.transport.enabled); default: false',
+            'Use the framed Thrift transport (hive.metastore.thrift.framed.transport.enabled); default: false',
         }),
       ),
       ssl: Type.Optional(
         Type.Boolean({
-          description: 'Whether the metastore uses TLS (hive.metastore.use.SSL); default: false',
+          description: 'Use TLS (hive.metastore.use.SSL); default: false',
         }),
       ),
       caCertificate: Type.Optional(

@@ -14,8 +14,7 @@ import {
   usually,
   Uuid,
 } from '../kit/schemas.ts'
-import { catalogId } from './catalogs.ts'
-import { ruleName } from './rules.ts'
+import { catalogId, ruleName } from './names.ts'
 
 export const migrationName = Name('Name of the migration')
 const byName = strict({ migrationName })
@@ -204,7 +203,7 @@ function commandToAll<V extends string>(verb: V, summary: string) {
 
 const once = Type.Optional(
   Type.Boolean({
-    description: 'Whether the migration runs once, without following changes; default: as before',
+    description: 'Run once, without following changes; default: as before',
   }),
 )
 

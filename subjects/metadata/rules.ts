@@ -1,9 +1,9 @@
 import { Type } from 'typebox'
 import { resource } from '../kit/contract.ts'
 import { form } from '../kit/forms.ts'
-import { list, maxTextLength, model, Name, Nothing, page, strict } from '../kit/schemas.ts'
+import { list, maxTextLength, model, Nothing, page, strict } from '../kit/schemas.ts'
+import { ruleName } from './names.ts'
 
-export const ruleName = Name('Name of the rule')
 const byName = strict({ ruleName })
 
 const Pattern = (what: string) =>

@@ -35,7 +35,9 @@ export const watchNext = { command: 'gantry watch {migrationId}' } as const
 /** What the commands to all migrations have in common. */
 const commandToAll = { errors: [], audit: {}, deadlineMs: commandDeadlineMs } as const
 
-const resumable = Type.Optional(Switch(true, 'Whether the migration can be resumed later; default: true'))
+const resumable = Type.Optional(
+  Switch(true, 'Keep the remaining work, so that the migration can be resumed; default: true'),
+)
 
 /** What became of each migration when a command was for all. */
 const Outcomes = list(
@@ -118,7 +120,10 @@ export const migrationCommands = definitions({
       migrationId,
       actionPolicy: actionPolicy(asBefore),
       reloadMappings: Type.Optional(
-        Type.Boolean({ description: 'Use the current path mappings; default: false' }),
+        Type.Boolean({
+          description:
+            'Use the current path mappings instead of those that the migration has; default: false',
+        }),
       ),
     }),
     output: Migration,

@@ -41,7 +41,10 @@ export const migrations = resource('migrations', {
       ...targetMatchFields,
       ...cleanupFields,
       autoSourceCleanupEnabled: Type.Optional(
-        Type.Boolean({ description: 'The same as deletionMode IMMEDIATE_DELETION; default false' }),
+        Type.Boolean({
+          description:
+            'Clean up the source immediately after completion, the same as deletionMode IMMEDIATE_DELETION; default: false',
+        }),
       ),
       metadata: Type.Optional(MetadataChoice),
       links: Type.Optional(LinkPolicy),
@@ -49,10 +52,12 @@ export const migrations = resource('migrations', {
       scanOnlyMigration: Type.Optional(
         Type.Boolean({
           description:
-            'Copy once (true), or keep following changes (false: a live migration); default: the setting of the source (scanOnly)',
+            'Copy what the scan finds, and complete; otherwise the migration is live and keeps following changes. Default: the setting of the source (scanOnly)',
         }),
       ),
-      recurringMigration: Type.Optional(Type.Boolean({ description: 'Repeat the scan; default false' })),
+      recurringMigration: Type.Optional(
+        Type.Boolean({ description: 'Repeat the scan by a period or a schedule; default: false' }),
+      ),
       recurringPeriod,
       recurringSchedule,
       recurringTimeZone,

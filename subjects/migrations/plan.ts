@@ -3,7 +3,18 @@ import { definitions } from '../kit/contract.ts'
 import { command } from './commands.ts'
 import { internalId, Migration, migrationId } from './model/model.ts'
 import { type PlanAction, planActionNames, planActions, planCounts } from './model/plan-terms.ts'
-import { countFields, list, model, OneOf, Path, strict, Text, Timestamp, Uuid } from '../kit/schemas.ts'
+import {
+  Count,
+  countFields,
+  list,
+  model,
+  OneOf,
+  Path,
+  strict,
+  Text,
+  Timestamp,
+  Uuid,
+} from '../kit/schemas.ts'
 
 export const planStatuses = ['IN_PROGRESS', 'COMPLETE', 'CANCELLED'] as const
 
@@ -27,6 +38,12 @@ export const Plan = model('MigrationPlan', {
   deletionsNeedApproval: Type.Boolean({
     description: 'Whether there are more deletions than the migration makes without approval',
   }),
+  targetFreeBytes: Type.Optional(
+    Count('Free space at the target in bytes; absent if the store does not tell'),
+  ),
+  warning: Type.Optional(
+    Text('Why the migration may not complete, such as less free space at the target than it needs'),
+  ),
   samples: list(
     strict({
       action: OneOf(actionMeanings),

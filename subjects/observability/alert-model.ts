@@ -7,6 +7,8 @@ export interface AlertKind {
   readonly meaning: string
   /** What an alert of it is about. */
   readonly object: string
+  /** Whether that is always the same. */
+  readonly isOnly?: boolean
   /** Set where that is a migration, which events may name: they name migrations anyway. */
   readonly migrationOf?: 'files' | 'metadata'
   /** What its threshold is, and the highest that makes sense; none when there is nothing to compare. */
@@ -27,16 +29,19 @@ export const alertKinds = {
   'error-rate': {
     meaning: 'Share of HTTP responses in the window with status 500 or above',
     object: 'http',
+    isOnly: true,
     threshold: { unit: '%', meaning: 'percent, fires above this value', maximum: percent },
   },
   'storage-file': {
     meaning: 'Share of max_file in use by stored files',
     object: 'max_file',
+    isOnly: true,
     threshold: { unit: '%', meaning: 'percent, fires at this value', maximum: percent },
   },
   'storage-memory': {
     meaning: 'Share of max_mem in use by streams in memory',
     object: 'max_mem',
+    isOnly: true,
     threshold: { unit: '%', meaning: 'percent, fires at this value', maximum: percent },
   },
   'key-expiring': {
@@ -142,6 +147,7 @@ export const AlertRule = model('AlertRule', {
   builtIn: Type.Boolean({
     description: 'Whether the rule is built in; deleting a built-in rule resets it to its defaults',
   }),
+  warning: Type.Optional(Text('Problem of the rule, such as an object that does not exist')),
 })
 export type AlertRule = Static<typeof AlertRule>
 

@@ -76,13 +76,23 @@ export const alerts = resource('alerts', {
     errors: [],
     http: [{ method: 'GET', path: rulePath }],
     cli: {
-      columns: ['name', 'kind', 'enabled', 'severity', 'object', 'threshold', 'forSeconds', 'builtIn'],
+      columns: [
+        'name',
+        'kind',
+        'enabled',
+        'severity',
+        'object',
+        'threshold',
+        'forSeconds',
+        'builtIn',
+        'warning',
+      ],
     },
   },
   'put-rule': {
     summary: 'Create or change an alert rule',
     description:
-      'Fields that are not given stay unchanged. A new rule requires `kind` and starts with the values of the built-in rule of that kind. The kind of a rule cannot be changed.',
+      'Fields that are not given stay unchanged. A new rule requires `kind` and starts with the values of the built-in rule of that kind. The kind of a rule cannot be changed. `warning` in the reply says that the object does not exist.',
     input: strict({ name: ruleName, ...optional }),
     output: AlertRule,
     errors: ['NOT_ALLOWED_IN_STATE'],
@@ -121,7 +131,7 @@ export const alerts = resource('alerts', {
       name: webhookName,
       url: Type.Optional(webhookUrl),
       secret: Type.Optional(webhookSecret),
-      enabled: Type.Optional(Switch(true, 'Whether alerts are sent; default true')),
+      enabled: Type.Optional(Switch(true, 'Send alerts to the webhook; default: true')),
       rules: Type.Optional(
         Type.Array(ruleName, { maxItems: maxWebhookRules, description: 'Send only alerts of these rules' }),
       ),

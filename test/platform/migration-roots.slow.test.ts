@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process'
 import {
   appendFileSync,
   mkdirSync,
@@ -144,4 +145,72 @@ test('a scan whose target was another folder for a while begins anew when it is 
   // A writer whose folder was moved away while it wrote cannot take along what it had under construction.
   const isFinal = (difference: string) => !difference.includes('.gantry~')
   expect(compareTrees(source, target).filter(isFinal)).toEqual([])
+})
+
+test('totals and failures of a completed scan stay while a retry waits for its source, and after the new source was accepted', async () => {
+  using kept = await createMoved('kept', { scanOnlyMigration: true })
+  const { source, target } = kept
+  for (const name of ['1', '2']) writeFileSync(join(source, name), name)
+  execFileSync('mkfifo', [join(source, 'pipe')])
+  await kept.create()
+  const figures = async () => {
+    const [{ state, failedPathCount, conditions }, { progress }] = await Promise.all([
+      kept.get(),
+      platform.call(migrations.progress, { migrationId: 'kept' }),
+    ])
+    const { filesScanned, filesMigrated } = progress
+    return {
+      state,
+      failedPathCount,
+      filesScanned,
+      filesMigrated,
+      reasons: conditions.map(({ reason }) => reason),
+    }
+  }
+  const completed = async (begin: () => Promise<unknown>) => {
+    const { payload } = await nextEvent(platform, 'completed', 'kept')
+    await begin()
+    await payload
+    return figures()
+  }
+  const retry = () => platform.call(migrations['retry-failures'], { migrationId: 'kept' })
+  const before = { failedPathCount: 1, filesScanned: 3, filesMigrated: 2 }
+  expect(await completed(kept.start)).toMatchObject({ state: 'COMPLETED', ...before })
+
+  renameSync(source, `${source}-before`)
+  mkdirSync(source)
+  execFileSync('mkfifo', [join(source, 'pipe')])
+  writeFileSync(join(source, 'new'), 'new')
+  /** Beyond the first look, which notes that the source is another one. */
+  const heldTwice = async () => {
+    await kept.untilHeld('source')
+    const untilMs = performance.now() + 3_000
+    await until('it looked again', async () => {
+      expect(await figures()).toEqual({
+        state: 'RUNNING',
+        ...before,
+        reasons: ['SOURCE_CHANGED', 'PATHS_FAILED'],
+      })
+      return performance.now() > untilMs
+    })
+  }
+  await retry()
+  await heldTwice()
+  // The source is back: what was asked for is done, and nothing else.
+  expect(
+    await completed(async () => {
+      renameSync(source, `${source}-next`)
+      renameSync(`${source}-before`, source)
+    }),
+  ).toMatchObject({ state: 'COMPLETED', ...before })
+
+  renameSync(source, `${source}-before`)
+  renameSync(`${source}-next`, source)
+  await retry()
+  await heldTwice()
+  // Another one is accepted: all of it is copied, and counted with what was before.
+  expect(
+    await completed(() => platform.call(migrations['accept-source'], { migrationId: 'kept' })),
+  ).toMatchObject({ state: 'COMPLETED', failedPathCount: 1, filesMigrated: 3 })
+  expect(readdirSync(target).toSorted()).toEqual(['1', '2', 'new'])
 })

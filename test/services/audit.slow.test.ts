@@ -9,6 +9,7 @@ import { audit, type AuditRecord } from '../../subjects/access/audit.ts'
 import type { Input } from '../../subjects/kit/contract.ts'
 import { filesystems } from '../../subjects/filesystems/filesystems.ts'
 import { keys } from '../../subjects/access/keys.ts'
+import { bandwidth } from '../../subjects/migrations/bandwidth.ts'
 import { migrations } from '../../subjects/migrations/migrations.ts'
 import { roles } from '../../subjects/access/roles.ts'
 import { settings } from '../../subjects/access/settings.ts'
@@ -59,7 +60,23 @@ describe('a change', () => {
     ],
     [assignments.delete, { group: 'analysts' }, 'analysts', 'ok'],
     [roles.delete, { name: 'readers' }, 'readers', 'ok'],
+    [settings.put, { sessionHours: 8 }, undefined, 'ok', 'sessionHours=8 (was 12)'],
+    // What stays as it is has no other value before.
     [settings.put, { sessionHours: 8 }, undefined, 'ok', 'sessionHours=8'],
+    [
+      bandwidth.set,
+      { scope: 'global', limit: 5, unit: 'MiB' },
+      'application',
+      'ok',
+      'scope=global limit=5 (was -1) unit=MiB',
+    ],
+    [
+      bandwidth.set,
+      { scope: 'global', limit: -1 },
+      'application',
+      'ok',
+      'scope=global limit=-1 (was 5.0 MiB/s)',
+    ],
     [settings.put, { sessionHours: 0 }, undefined, 'INVALID_INPUT'],
     [
       filesystems['create-local'],
@@ -99,6 +116,7 @@ describe('a change', () => {
         time: expect.any(String),
         kind: 'key',
         key: admin.keyId,
+        keyName: 'a key',
         user: 'local:operator',
         what,
         ...(object === undefined ? {} : { object }),
@@ -133,6 +151,17 @@ describe('a change', () => {
       key: narrow.keyId,
       object: narrow.keyId,
     })
+  })
+
+  test('is recorded under the name that the key has by then', async () => {
+    await using renamed = await createClient(platform, everything)
+    const nameOf = async () => {
+      await call(renamed.connection, migrations.start, { migrationId: 'm' }).catch(() => undefined)
+      return (await newest({ key: renamed.keyId })).keyName
+    }
+    expect(await nameOf()).toBe('a key')
+    await platform.call(keys.update, { id: renamed.keyId, name: 'another name' })
+    await until('it has its new name', async () => (await nameOf()) === 'another name')
   })
 
   test('over REST is recorded with the address of the client, which a header of its cannot change', async () => {

@@ -262,3 +262,16 @@ describe.each(named(eventContracts))('%s', (subject, event) => {
     expect(event.summary).toMatch(/^[^\s].*[^\s.]$/)
   })
 })
+
+test('a switch says what it does when it is on, as a form, the documents and --help show it', () => {
+  const switchesIn = (schema: JsonSchema, path: string): string[] => [
+    ...(schema.type === 'boolean' ? [`${path}: ${schema.description ?? ''}`] : []),
+    ...Object.entries(fieldsOf(schema)).flatMap(([name, field]) => switchesIn(field, `${path}.${name}`)),
+  ]
+  const said = contracts.flatMap(({ input, subject }) => switchesIn(jsonSchema(input), subject))
+  expect(said.length).toBeGreaterThan(50)
+  // The values of a switch are on and off to whoever sees a form.
+  expect(
+    said.filter((one) => /\b(?:true|false)\b/.test(one.replace(/default:? (?:true|false)/i, ''))),
+  ).toEqual([])
+})

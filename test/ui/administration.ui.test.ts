@@ -50,6 +50,12 @@ chromiumTest('an administrator makes a role, assigns it, and changes settings', 
   expect(await page.getByRole('button', { name: 'Delete viewer' }).isDisabled()).toBe(true)
 
   await visit(page, platform, '/administration/assignments', 'Assignments')
+  // Where administrators come from, which no assignment says.
+  await page.getByRole('note').getByText('the user development-administrator (admin_subject)').waitFor()
+  expect(await platform.call(assignments.configured, {})).toEqual({
+    everybody: false,
+    adminSubject: 'development-administrator',
+  })
   await page.getByRole('button', { name: 'Assign roles' }).click()
   await dialog.getByRole('textbox', { name: 'Group' }).fill('analysts')
   await choose(page, 'Roles', 'auditors')

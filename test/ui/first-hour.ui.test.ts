@@ -8,6 +8,10 @@ import { users } from '../../subjects/access/users.ts'
 import { keys } from '../../subjects/access/keys.ts'
 import { settings } from '../../subjects/access/settings.ts'
 import { uiPath } from '../../subjects/kit/names.ts'
+import { inclusions } from '../../subjects/rules/inclusions.ts'
+import { metadataCatalogs } from '../../subjects/metadata/catalogs.ts'
+import { metadataMigrations } from '../../subjects/metadata/migrations.ts'
+import { metadataRules } from '../../subjects/metadata/rules.ts'
 import { migrations } from '../../subjects/migrations/migrations.ts'
 import { chromiumTest, openChromium } from '../support/chromium.ts'
 import { until } from '../support/until.ts'
@@ -74,6 +78,12 @@ chromiumTest('somebody adds two folders, plans, migrates, verifies, makes a key 
   await page.getByText('--no-scan-only-migration').waitFor()
   await page.getByText('Recurring', { exact: true }).click()
   await page.getByRole('button', { name: 'Schedule' }).click()
+  // What is missing is told at its field, in its step.
+  await page.getByRole('button', { name: 'Next' }).click()
+  await page.getByText('Enter a period such as 1H, or a schedule.').waitFor()
+  await page.getByRole('button', { name: 'Source and target' }).click()
+  await page.getByRole('button', { name: 'Create and plan' }).click()
+  await page.getByText('is required for a recurring migration').first().waitFor()
   await page.getByRole('textbox', { name: 'Recurring schedule' }).fill('61 * * * *')
   await page.getByText('This is not a complete cron expression yet.').waitFor()
   expect(await page.getByRole('button', { name: 'Next' }).isDisabled()).toBe(true)
@@ -112,6 +122,22 @@ chromiumTest('somebody adds two folders, plans, migrates, verifies, makes a key 
   await page.waitForURL(`**${uiPath}/migrations/first`)
   await page.getByText('Complete', { exact: true }).waitFor()
   await page.getByRole('heading', { level: 1 }).locator('..').getByText('completed').waitFor()
+
+  // Rules of both sorts are made here, too, and are the migration's.
+  await page.getByRole('tab', { name: 'Rules' }).click()
+  await page.getByRole('button', { name: 'Create an exclusion' }).waitFor()
+  await page.getByRole('button', { name: 'Create an inclusion' }).click()
+  await rule.getByRole('textbox', { name: 'ID' }).fill('all-files')
+  await rule.getByRole('textbox', { name: 'Description' }).fill('everything')
+  await rule.getByRole('textbox', { name: 'Pattern', exact: true }).fill('**')
+  await rule.getByRole('button', { name: 'Create', exact: true }).click()
+  await rule.waitFor({ state: 'detached' })
+  await page.getByRole('table', { name: 'Inclusions' }).getByText('all-files').waitFor()
+  expect((await platform.call(inclusions.attached, { migrationId: 'first' })).map(({ id }) => id)).toEqual([
+    'all-files',
+  ])
+  await page.getByRole('button', { name: 'Remove all-files' }).click()
+  await page.getByText('No inclusions.').waitFor()
 
   await page.getByRole('tab', { name: 'Verifications' }).click()
   await page.getByRole('button', { name: 'Verify' }).click()
@@ -168,6 +194,22 @@ chromiumTest('somebody adds two folders, plans, migrates, verifies, makes a key 
     (await platform.call(migrations.list, {})).every(({ migrationPriority }) => migrationPriority === 'HIGH'),
   )
 
+  // What runs is on Home, be it of metadata.
+  for (const [catalogId, fileSystemId] of [
+    ['lake', 'here'],
+    ['house', 'there'],
+  ] as const)
+    await platform.call(metadataCatalogs['create-filesystem'], { catalogId, fileSystemId })
+  await platform.call(metadataRules.create, { ruleName: 'all', databasePattern: '*', tablePattern: '*' })
+  const followed = { migrationName: 'tables', source: 'lake', target: 'house', ruleNames: ['all'] }
+  await page.getByRole('link', { name: 'Home' }).click()
+  await page.getByRole('heading', { name: 'Health' }).waitFor()
+  await platform.call(metadataMigrations.create, { ...followed, autoStart: true })
+  await page.getByRole('heading', { name: 'Running metadata migrations' }).waitFor()
+  await page.getByRole('link', { name: 'tables', exact: true }).locator('..').getByText('0 tables').waitFor()
+  await platform.call(metadataMigrations.stop, { migrationName: 'tables' })
+  await page.getByRole('heading', { name: 'Running metadata migrations' }).waitFor({ state: 'detached' })
+
   await page.click('nav >> text=API keys')
   await page.getByRole('button', { name: 'Create an API key' }).click()
   await page.getByRole('textbox', { name: 'Name' }).fill('reader')
@@ -220,20 +262,17 @@ chromiumTest('whoever may only look is offered nothing else', async () => {
   await page.waitForSelector('text=There are no migrations yet')
 
   await page.click('text=Sign out')
-  await page.waitForSelector('text=You are signed out')
+  await page.waitForSelector('text=You are not signed in')
   // Whoever follows a link comes there once they have signed in.
   await page.goto(addressOf(platform, '/migrations?filter=some'))
   await page.waitForSelector('text=You are not signed in')
   await page.click('text="Sign in"')
+  // The development provider has forgotten them as well.
+  await page.fill('#name', 'viewer')
+  await page.fill('#password', platform.developmentPasswords!['viewer']!)
+  await page.click('button')
   await page.waitForURL(`**${uiPath}/migrations?filter=some`)
   await page.getByRole('heading', { level: 1, name: 'Migrations' }).waitFor()
-
-  // At the development provider too, which says how to come back.
-  await page.click('text=Sign out')
-  await page.click('text=Sign out at the identity provider as well')
-  await page.getByRole('button', { name: 'Sign out' }).click()
-  await page.click('text=Back to Gantry')
-  await page.waitForSelector('text=You are not signed in')
 })
 
 chromiumTest('a key can be given no more than its maker has', async () => {
@@ -288,6 +327,15 @@ chromiumTest('whoever signs out ends the session of the page, and not that of so
   const { page: other } = await openPage(browser.context)
   await browser.context.clearCookies({ name: /^_/ })
   await signIn(other, platform, 'administrator')
+  // Of all keys, that of the page is told apart.
+  await visit(other, platform, '/administration/keys', 'All keys')
+  await other.getByText('development-viewer').waitFor()
+  expect(await other.getByText('This session').count()).toBe(1)
+  await other
+    .getByRole('row')
+    .filter({ hasText: 'development-administrator' })
+    .getByText('This session')
+    .waitFor()
   await page.click('text=Sign out')
   // The page goes on with the cookie of the other: Home, as it was before.
   const ended = async () =>

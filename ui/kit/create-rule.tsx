@@ -13,12 +13,15 @@ export function CreateRule({
   contracts,
   what,
   isMain = false,
+  isInline = false,
   onDone,
 }: {
   readonly contracts: typeof exclusions | typeof inclusions
   /** `exclusion` or `inclusion` */
   readonly what: string
   readonly isMain?: boolean
+  /** Beside other buttons. */
+  readonly isInline?: boolean
   /** Gets its name. */
   readonly onDone?: (id: string) => void
 }) {
@@ -30,7 +33,11 @@ export function CreateRule({
   const title = `Create an ${what}`
   return (
     <>
-      <Button mb="md" variant={isMain ? 'filled' : 'default'} onClick={() => setWay(offered[0])}>
+      <Button
+        {...(!isInline && { mb: 'md' })}
+        variant={isMain ? 'filled' : 'default'}
+        onClick={() => setWay(offered[0])}
+      >
         {title}
       </Button>
       <Modal opened={way !== undefined} onClose={close} title={title} size="lg">

@@ -2,7 +2,7 @@ import { useState } from 'react'
 import { GantryError, type Problem } from '../../subjects/kit/errors.ts'
 
 /** What the platform says of single fields. */
-const problemsOf = (error: unknown): readonly Problem[] =>
+export const problemsOf = (error: unknown): readonly Problem[] =>
   error instanceof GantryError && Array.isArray(error.details)
     ? error.details.filter(
         (one): one is Problem =>

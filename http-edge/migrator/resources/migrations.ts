@@ -30,6 +30,13 @@ function request(wire: Wire, warn: Warn): Wire {
   return actionPolicy === undefined ? wire : { ...wire, actionPolicy: policyOf(actionPolicy) }
 }
 
+/** Clients of this interface leave out a period of 0, which the contract wants to be said. */
+function created(wire: Wire, warn: Warn): Wire {
+  const isRecurring = String(wire['recurringMigration']).toLowerCase() === 'true'
+  const isPlanned = wire['recurringPeriod'] !== undefined || wire['recurringSchedule'] !== undefined
+  return request(isRecurring && !isPlanned ? { ...wire, recurringPeriod: 0 } : wire, warn)
+}
+
 /** A larger number is kept as it was asked for. */
 function limited(wire: Wire, warn: Warn): Wire {
   if (Number(wire['maxPendingRegions']) > maxPendingRegions)
@@ -101,7 +108,7 @@ export const migrationOperations = [
     errors: { ...errors, NOT_FOUND: { errorCode: 'FILE_SYSTEM_NOT_FOUND' } },
     // It names one that is to come.
     takesInternalIds: false,
-    request,
+    request: created,
     reply: WireMigration,
     response: shown,
   }),

@@ -71,6 +71,7 @@ export async function startDevelopmentProvider(
     scopes: defaultScopes,
     clockSkewSeconds: defaultClockSkewSeconds,
     groupsClaim: defaultGroupsClaim,
+    postLogoutRedirectUri: `${publicUrl}/`,
   }
   let handler: Promise<RequestHandler> | undefined
   const load = async () => {

@@ -16,13 +16,19 @@ ${problem === undefined ? '' : `<p role="alert">${escapeHtml(problem)}</p>`}
 </form>`,
   )
 
-/** @param form made by the provider, with the id that the button refers to */
-export const signOutPage = (form: string): string =>
+/** Presses the button. */
+export const signOutScript = "document.querySelector('button').click()"
+
+/**
+ * @param form made by the provider, with the id that the button refers to
+ * @param isAsked whether nobody need press the button
+ */
+export const signOutPage = (form: string, isAsked: boolean): string =>
   plainPage(
     'Sign out',
     `${form}
 <p class="notice"><strong>For development only.</strong> Do you also want to end your session at this sign-in page?</p>
-<button type="submit" form="op.logoutForm" name="logout" value="yes">Sign out</button>`,
+<button type="submit" form="op.logoutForm" name="logout" value="yes">Sign out</button>${isAsked ? `\n<script>${signOutScript}</script>` : ''}`,
   )
 
 /** @param publicUrl of the platform */

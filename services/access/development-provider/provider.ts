@@ -1,4 +1,4 @@
-import { randomBytes } from 'node:crypto'
+import { hash, randomBytes } from 'node:crypto'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { text } from 'node:stream/consumers'
 import { exportJWK, generateKeyPair, type JWK } from 'jose'
@@ -18,7 +18,7 @@ import {
   accounts,
   type StoredAccounts,
 } from '../../../config/development-accounts.ts'
-import { codePage, confirmPage, signedOutPage, signInPage, signOutPage } from './pages.ts'
+import { codePage, confirmPage, signedOutPage, signInPage, signOutPage, signOutScript } from './pages.ts'
 import { MemoryStore } from './store.ts'
 
 /** A private key, with the algorithm that it is for. */
@@ -42,6 +42,7 @@ const interactionPath = '/interaction/'
  * platform, or to the port where the command line waits.
  */
 const contentSecurityPolicy = plainPagePolicy
+const signOutPolicy = `${plainPagePolicy}; script-src 'sha256-${hash('sha256', signOutScript, 'base64')}'`
 /** A name and a password. */
 const maxFormBytes = 4_096
 const secondsOfDay = 86_400
@@ -91,6 +92,7 @@ function clientsOf({ config, publicUrl, keys }: ProviderOptions): Pick<Configura
         client_id: config.uiClientId,
         grant_types: ['authorization_code', 'refresh_token'],
         redirect_uris: [`${publicUrl}${callbackPath}`],
+        post_logout_redirect_uris: [config.postLogoutRedirectUri ?? []].flat(),
       },
       {
         ...common,
@@ -140,7 +142,11 @@ function behaviour(store: MemoryStore, publicUrl: string): Configuration {
       revocation: { enabled: true, allowedPolicy: (_, { clientId }, token) => token.clientId === clientId },
       rpInitiatedLogout: {
         enabled: true,
-        logoutSource: (ctx, form) => send(ctx, signOutPage(form)),
+        logoutSource: (ctx, form) => {
+          // Whoever comes from the platform has asked to sign out already.
+          const isAsked = ctx.oidc.params?.['post_logout_redirect_uri'] !== undefined
+          send(ctx, signOutPage(form, isAsked), isAsked ? signOutPolicy : contentSecurityPolicy)
+        },
         postLogoutSuccessSource: (ctx) => send(ctx, signedOutPage(publicUrl)),
       },
     },
@@ -158,8 +164,8 @@ function behaviour(store: MemoryStore, publicUrl: string): Configuration {
   }
 }
 
-function send(ctx: KoaContextWithOIDC, html: string): void {
-  ctx.set('content-security-policy', contentSecurityPolicy)
+function send(ctx: KoaContextWithOIDC, html: string, policy = contentSecurityPolicy): void {
+  ctx.set('content-security-policy', policy)
   ctx.type = 'html'
   ctx.body = html
 }

@@ -13,8 +13,10 @@ const SecretHash = Type.String({ minLength: 64, maxLength: 64 })
 
 /** Some hold all that the provider knows; each key is read at every connect, so a session with a longer one is not refreshed. */
 export const maxRefreshTokenLength = 8_000
-/** Sealed it is a third longer, and a few bytes. */
-const maxSealedTokenLength = 1.5 * maxRefreshTokenLength
+/** It goes into an address. */
+export const maxIdTokenHintLength = 4_000
+/** Sealed they are a third longer, and a few bytes. */
+const sealedLength = (length: number): number => 1.5 * length
 
 const { oldTokenExpires: _derived, ...keyFields } = Key.properties
 
@@ -29,10 +31,12 @@ const StoredKey = Type.Object(
     refresh: Type.Optional(
       strict({
         client: Type.Enum(['ui', 'cli']),
-        sealedToken: Type.String({ maxLength: maxSealedTokenLength }),
+        sealedToken: Type.String({ maxLength: sealedLength(maxRefreshTokenLength) }),
         until: Type.Optional(Timestamp('When the token ends, if the provider says so')),
       }),
     ),
+    /** Of a session of a browser: what its identity provider is told with whose session there is to end. */
+    sealedIdToken: Type.Optional(Type.String({ maxLength: sealedLength(maxIdTokenHintLength) })),
   },
   { additionalProperties: false },
 )
@@ -70,7 +74,8 @@ const withVisible = (document: unknown): unknown => {
 }
 
 /** The record without what nobody outside may see. */
-export function publicKey({ secretHash: _secret, previous, refresh: _refresh, ...key }: StoredKey): Key {
+export function publicKey(stored: StoredKey): Key {
+  const { secretHash: _secret, previous, refresh: _refresh, sealedIdToken: _idToken, ...key } = stored
   const isTaken = previous !== undefined && Date.parse(previous.until) > Date.now()
   return { ...key, ...(isTaken && key.revoked === undefined && { oldTokenExpires: previous.until }) }
 }

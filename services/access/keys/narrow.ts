@@ -31,7 +31,11 @@ export async function narrowKeysOf(
 }
 
 /** A session that has ended is not refreshed any more. */
-export const revoked = ({ refresh: _ended, ...key }: StoredKey): StoredKey | undefined =>
+export const revoked = ({
+  refresh: _ended,
+  sealedIdToken: _hint,
+  ...key
+}: StoredKey): StoredKey | undefined =>
   key.revoked === undefined ? { ...key, revoked: new Date().toISOString() } : undefined
 
 /** An agent reaches no extension, whatever its key shows. */

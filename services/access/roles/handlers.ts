@@ -1,3 +1,5 @@
+import type { AdminRules } from '../../../config/platform.ts'
+import { isBootstrap } from './bootstrap.ts'
 import type { assignments as assignmentContracts } from '../../../subjects/access/assignments.ts'
 import type { Caller, Handlers } from '../../../subjects/kit/contract.ts'
 import { GantryError } from '../../../subjects/kit/errors.ts'
@@ -59,7 +61,10 @@ export function roleHandlers(state: RoleState): Handlers<typeof roleContracts> {
 }
 
 /** Which roles the members of a group have from their next sign-in on. */
-export function assignmentHandlers(state: RoleState): Handlers<typeof assignmentContracts> {
+export function assignmentHandlers(
+  state: RoleState,
+  rules: AdminRules,
+): Handlers<typeof assignmentContracts> {
   const { roles, assignments } = state
   const known = async (name: string): Promise<Role | undefined> =>
     builtInRoles.find((one) => one.name === name) ?? (await roles.get(name))
@@ -76,6 +81,15 @@ export function assignmentHandlers(state: RoleState): Handlers<typeof assignment
   }
   return {
     list: (page) => assignments.list(page),
+    configured: () => {
+      const { adminSubject, adminGroup, defaultRole } = rules
+      return {
+        everybody: isBootstrap(rules),
+        ...(adminSubject === undefined ? {} : { adminSubject }),
+        ...(adminGroup === undefined ? {} : { adminGroup }),
+        ...(defaultRole === undefined ? {} : { defaultRole }),
+      }
+    },
     put: async (assignment, call) => {
       const refuseWider = await judgeFor(state, call.caller)
       const given = await Promise.all(assignment.roles.map(role))

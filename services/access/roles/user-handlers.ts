@@ -1,5 +1,5 @@
 import { emission } from '../../../broker/state/events.ts'
-import type { Handlers } from '../../../subjects/kit/contract.ts'
+import type { Call, Contract, Handlers } from '../../../subjects/kit/contract.ts'
 import { GantryError } from '../../../subjects/kit/errors.ts'
 import {
   defaultSettings,
@@ -45,10 +45,14 @@ export function settingsHandlers(
   onChange: (settings: Settings) => void,
 ): Handlers<typeof settingsContracts> {
   let earlier: Promise<unknown> = Promise.resolve()
-  const put = async (changes: Partial<Settings>): Promise<Settings> => {
+  const put = async (changes: Partial<Settings>, call: Call<Contract>): Promise<Settings> => {
     const changed = await state.settings.upsert(
       settingsId,
-      (current) => ({ ...defaultSettings, ...current, ...changes }),
+      (current) => {
+        const before = { ...defaultSettings, ...current }
+        call.replaces(before)
+        return { ...before, ...changes }
+      },
       () => [
         emission(settingsEvents.changed, settingsId, { names: Object.keys(changes) as (keyof Settings)[] }),
       ],
@@ -58,11 +62,11 @@ export function settingsHandlers(
   }
   return {
     get: () => readSettings(state),
-    put: (changes) => {
+    put: (changes, call) => {
       for (const root of changes.filesystemRoots ?? []) pathFromText(root, 'filesystemRoots')
       requireHosts(changes.storeHosts ?? [], 'storeHosts')
       // One after the other: the last that is stored is the last that is told.
-      const done = earlier.then(() => put(changes))
+      const done = earlier.then(() => put(changes, call))
       earlier = done.catch(() => undefined)
       return done
     },

@@ -61,9 +61,18 @@ export async function exchangeToken(provider: IdentityProvider, token: string): 
   return { person: personOf(claims.sub, [claims], provider.config.groupsClaim), grant: undefined }
 }
 
-/** Page of the provider that ends the session there; undefined when it has none, or has not been asked yet. */
-export function endSessionUrl({ lastKnown }: IdentityProvider): string | undefined {
+/**
+ * Page of the provider that ends the session there; undefined when it has none, or has not been asked yet.
+ * @param idToken some providers end none without, others ask the person first
+ */
+export function endSessionUrl(
+  { lastKnown, config: { postLogoutRedirectUri } }: IdentityProvider,
+  idToken: string | undefined,
+): string | undefined {
   const configured = lastKnown?.clients.ui
   if (configured?.serverMetadata().end_session_endpoint === undefined) return undefined
-  return client.buildEndSessionUrl(configured).href
+  // The development provider comes back, and knows its own tokens only until it is started again.
+  if (postLogoutRedirectUri !== undefined)
+    return client.buildEndSessionUrl(configured, { post_logout_redirect_uri: postLogoutRedirectUri }).href
+  return client.buildEndSessionUrl(configured, idToken === undefined ? {} : { id_token_hint: idToken }).href
 }

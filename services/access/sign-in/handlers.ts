@@ -7,7 +7,7 @@ import { GantryError } from '../../../subjects/kit/errors.ts'
 import { callbackPath, type signIn as contracts } from '../../../subjects/access/sign-in.ts'
 import { type Gate, requestOf } from '../audit.ts'
 import { callersKey } from '../callers.ts'
-import { beginCode, completeCode, endSessionUrl, exchangeToken } from './code-flow.ts'
+import { beginCode, completeCode, exchangeToken } from './code-flow.ts'
 import { beginDevice, pollDevice } from './device-flow.ts'
 import { flowMs, isLoopbackRedirect, openDeviceFlow, openFlow, sealFlow } from './flow.ts'
 import type { IdentityProvider } from './identity-provider.ts'
@@ -84,9 +84,9 @@ export function signInHandlers(dependencies: SignInDependencies): Handlers<typeo
     if (key.kind === 'session') return key
     throw new GantryError('NOT_ALLOWED_IN_STATE', `key ${key.id} is not a session: revoke it to end it`)
   }
-  const begin = async (call: Call<Contract>, { person, grant }: VerifiedIdentity) => {
-    const session = await dependencies.signIn(person, requestOf(call))
-    return signedIn(session, await refreshing.begin(session.key, grant))
+  const begin = async (call: Call<Contract>, identity: VerifiedIdentity) => {
+    const session = await dependencies.signIn(identity.person, requestOf(call))
+    return signedIn(session, await refreshing.begin(session.key, identity))
   }
   /** Lets the person in whom `identify` finds. */
   const admit = (call: Call<Contract>, identify: () => Promise<VerifiedIdentity>) =>
@@ -165,7 +165,7 @@ export function signInHandlers(dependencies: SignInDependencies): Handlers<typeo
       call.afterReply(() => kick(session.id))
       if (provider === undefined) return {}
       call.afterReply(() => refreshing.forget(provider, session))
-      const url = endSessionUrl(provider)
+      const url = refreshing.endSessionUrl(provider, session)
       return url === undefined ? {} : { endSessionUrl: url }
     },
   }

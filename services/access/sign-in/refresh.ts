@@ -5,12 +5,21 @@ import type { Output } from '../../../subjects/kit/contract.ts'
 import { GantryError } from '../../../subjects/kit/errors.ts'
 import { maxSessionHours } from '../../../subjects/access/settings.ts'
 import type { signIn as contracts } from '../../../subjects/access/sign-in.ts'
+import { endSessionUrl } from './code-flow.ts'
 import type { IdentityProvider } from './identity-provider.ts'
 import type { KeyCollection, StoredKey } from '../keys/keys.ts'
 import { revoked } from '../keys/narrow.ts'
 import { verifyToken } from './oidc-token.ts'
 import { Refused } from '../refused.ts'
-import { accessClaims, type Grant, grantOf, ofProvider, rulesOf, type Tokens } from '../verified-identity.ts'
+import {
+  accessClaims,
+  type Grant,
+  grantOf,
+  ofProvider,
+  rulesOf,
+  type Tokens,
+  type VerifiedIdentity,
+} from '../verified-identity.ts'
 
 /** How long a session lasts, and when to refresh it. */
 type Lasting = Output<(typeof contracts)['refresh']>
@@ -40,11 +49,23 @@ export class SessionRefresh {
     this.#options = options
   }
 
-  /** Keeps what a session that has just begun can be refreshed with. */
-  async begin(session: StoredKey, grant: Grant | undefined): Promise<Lasting> {
-    if (grant === undefined) return { expires: session.expires! }
-    const refresh = this.#sealed(grant)
-    return lastingOf(await this.#options.keys.update(session.id, (key) => ({ ...key, refresh })))
+  /** Keeps what a session that has just begun can be refreshed and ended with at the provider. */
+  async begin(
+    session: StoredKey,
+    { grant, idToken }: Pick<VerifiedIdentity, 'grant' | 'idToken'>,
+  ): Promise<Lasting> {
+    if (grant === undefined && idToken === undefined) return { expires: session.expires! }
+    const { keys, sealer } = this.#options
+    const kept = {
+      ...(grant === undefined ? {} : { refresh: this.#sealed(grant) }),
+      ...(idToken === undefined ? {} : { sealedIdToken: sealer.seal(idToken) }),
+    }
+    return lastingOf(await keys.update(session.id, (key) => ({ ...key, ...kept })))
+  }
+
+  /** Page of the provider that ends the session there; undefined when it has none, or has not been asked yet. */
+  endSessionUrl(provider: IdentityProvider, { sealedIdToken }: StoredKey): string | undefined {
+    return endSessionUrl(provider, sealedIdToken && this.#options.sealer.open(sealedIdToken))
   }
 
   /**

@@ -135,6 +135,12 @@ export interface Driver {
   describe?(signal: AbortSignal): Promise<string | undefined>
 
   /**
+   * Bytes that can still be written below a folder, which need not be there yet. Not there where a store does not tell, or
+   * has no end. Throws StoreErrors.
+   */
+  freeBytes?(folder: StorePath): Promise<number>
+
+  /**
    * As the answers so far told; undefined as long as none did. No I/O. Not there where the store has this host's clock, or
    * does not ask for the time.
    */

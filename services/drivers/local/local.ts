@@ -1,4 +1,4 @@
-import { access } from 'node:fs/promises'
+import { access, statfs } from 'node:fs/promises'
 import { setTimeout as delay } from 'node:timers/promises'
 import { accessSync, closeSync, constants, fstatSync, lstatSync, renameSync, statSync } from 'node:fs'
 import { GantryError } from '../../../subjects/kit/errors.ts'
@@ -180,6 +180,19 @@ export class LocalDriver implements Driver {
       accessSync(this.#root.folder, constants.R_OK | constants.X_OK)
     } catch (error) {
       throw probeError(error, this.#options.fsRoot ?? '/')
+    }
+  }
+
+  async freeBytes(folder: StorePath): Promise<number> {
+    for (let at = folder; ; at = parentOf(at)) {
+      try {
+        // What is kept for root is not for files.
+        const { bavail, bsize } = await statfs(this.#root.absolute(at))
+        return bavail * bsize
+      } catch (error) {
+        if (at.length === 0 || !(isErrno(error, 'ENOENT') || isNoFolder(error)))
+          throw localError(error, 'target')
+      }
     }
   }
 

@@ -15,7 +15,7 @@ import { requireApart } from '../places/overlap.ts'
 import { requireMatchable, requireOwnTarget, requireTrash } from './target-match.ts'
 import { restarted, factOf, type MigrationRecord, workIdOf } from '../lifecycle/record.ts'
 import { unused } from '../../scheduling/recurrence.ts'
-import { withMaxRegions, withRegionIn } from '../execution/regions.ts'
+import { maxRegionsOf, withAcceptedSource, withMaxRegions, withRegionIn } from '../execution/regions.ts'
 import { sourceInWords } from '../lifecycle/source-identity.ts'
 import { requireNext } from '../lifecycle/states.ts'
 import { command, entryFacts } from '../lifecycle/transition.ts'
@@ -119,7 +119,7 @@ export function commandHandlers(
         (current) => {
           if (!isOther) requireChanged(current)
           const { sourceChanged: _accepted, sourceIdentity: _was, storeIdentity: _store, ...record } = current
-          return { ...record, ...now }
+          return { ...withAcceptedSource(record, new Date()), ...now }
         },
         (changed) => [emission(migrationEvents.updated, migrationId, factOf(changed))],
       )
@@ -163,11 +163,14 @@ export function commandHandlers(
       )
       return afterTurns(migrationId)
     },
-    'limit-pending-regions': async ({ migrationId, maxPendingRegions }) => {
+    'limit-pending-regions': async ({ migrationId, maxPendingRegions }, call) => {
       await figures.record(migrationId)
       await records.update(
         migrationId,
-        (current) => withMaxRegions(current, maxPendingRegions),
+        (current) => {
+          call.replaces({ maxPendingRegions: maxRegionsOf(current) })
+          return withMaxRegions(current, maxPendingRegions)
+        },
         (record) => [emission(migrationEvents.updated, migrationId, factOf(record))],
       )
       return figures.view(migrationId)

@@ -36,7 +36,13 @@ export function planOf({
   }
   if (window !== 0) throw notAccepted('recurringWindow', 'is only for recurringSchedule')
   if (timeZone !== undefined) throw notAccepted('recurringTimeZone', 'is only for recurringSchedule')
-  return { periodSeconds: secondsOf('recurringPeriod', period ?? 0), ...nothingDone }
+  // Scans without a pause are nothing that somebody forgets to ask for.
+  if (period === undefined)
+    throw notAccepted(
+      'recurringPeriod',
+      'is required for a recurring migration without recurringSchedule: set a period such as 1H, or 0 to start each scan when the previous one is done',
+    )
+  return { periodSeconds: secondsOf('recurringPeriod', period), ...nothingDone }
 }
 
 /** @throws GantryError NOT_ACCEPTED for more than the longest period */

@@ -57,8 +57,9 @@ function recurrenceOf(
     recurringSchedule ?? (recurringPeriodSeconds === undefined ? recurrence.schedule : undefined)
   const timeZone = recurringTimeZone ?? (schedule === undefined ? undefined : recurrence.timeZone)
   const window = recurringWindow ?? (schedule === undefined ? undefined : recurrence.windowSeconds)
+  const period = recurringPeriodSeconds ?? (schedule === undefined ? recurrence.periodSeconds : undefined)
   const plan = planOf({
-    ...(recurringPeriodSeconds === undefined ? {} : { period: recurringPeriodSeconds }),
+    ...(period === undefined ? {} : { period }),
     ...(schedule === undefined ? {} : { recurringSchedule: schedule }),
     ...(timeZone === undefined ? {} : { recurringTimeZone: timeZone }),
     ...(window === undefined ? {} : { recurringWindow: window }),

@@ -15,8 +15,12 @@ export const hasUnqueued = ({ pendingRegions }: MigrationRecord): boolean =>
   pendingRegions.some(({ queued }) => !queued)
 
 /** Whether folders or failures were put into the queue, and nobody knows yet that they are done. */
-export const hasQueued = ({ pendingRegions }: MigrationRecord): boolean =>
+export const hasQueued = ({ pendingRegions }: Pick<MigrationRecord, 'pendingRegions'>): boolean =>
   pendingRegions.some(({ queued }) => queued)
+
+/** Whether a scan is over, and of what was asked for since nothing is begun: what is at the target is of that scan alone. */
+export const isUntouched = ({ counts, pendingRegions }: Pick<MigrationRecord, 'counts' | 'pendingRegions'>) =>
+  counts !== undefined && !hasQueued({ pendingRegions })
 
 /** A folder that is to be put into the queue once more. */
 export const unqueued = (region: PendingRegion): PendingRegion => ({ ...region, queued: false })
@@ -56,6 +60,20 @@ export const withRegionIn = (
   ...(isBetweenScans(current.state) ? { scheduled: now.toISOString() } : {}),
   pendingRegions: withRegion(current.pendingRegions, region, now, maxRegionsOf(current)),
 })
+
+/**
+ * A migration whose source was accepted as another one: where its scan was over and something in it was to be done again, all
+ * of it is. That does whatever else waits, but for folders with settings of their own.
+ * @throws GantryError OVERLOADED when too many of those wait
+ */
+export function withAcceptedSource(current: MigrationRecord, now: Date): MigrationRecord {
+  const { kind, path, pendingRegions } = current
+  if (kind === 'live' || !isUntouched(current) || !hasUnqueued(current)) return current
+  const others = pendingRegions.filter(
+    ({ policy, targetMatch }) => policy !== undefined || targetMatch !== undefined,
+  )
+  return { ...current, pendingRegions: withRegion(others, { path }, now, maxPendingRegions) }
+}
 
 /** So many folders may wait, whatever was asked for. */
 export const maxRegionsOf = ({

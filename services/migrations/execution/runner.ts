@@ -48,7 +48,7 @@ import {
 } from '../lifecycle/record.ts'
 import { matchedTarget } from '../removals/matched-target.ts'
 import { type Loss, lossText, WorkLostError } from '../progress/proof.ts'
-import { hasQueued, hasUnqueued, queueRegions, unqueued } from './regions.ts'
+import { hasQueued, hasUnqueued, isUntouched, queueRegions, unqueued } from './regions.ts'
 import { type Identities, isRootReplaced, Roots, SourceChanged } from './roots.ts'
 import { rescansOf, settleFailures } from './settled-failures.ts'
 import { isActive, isBetweenScans, isWorkedOn } from '../lifecycle/states.ts'
@@ -340,6 +340,7 @@ export class Runner {
 
   /** Looks whether source and target are what they were, and goes on looking; that the source is not is kept in the record. */
   async #watchRoots(record: MigrationRecord, followed: Followed, spec: MoveSpec): Promise<Roots> {
+    const { isRootReplaced: wasRootReplaced } = followed.roots
     let roots: Roots
     try {
       roots = await Roots.watch(
@@ -351,6 +352,8 @@ export class Runner {
       )
     } catch (error) {
       if (!(error instanceof SourceChanged)) throw error
+      // Of a scan that is over nothing was done elsewhere, and its figures and failures stay.
+      if (isUntouched(record)) followed.roots.isRootReplaced = wasRootReplaced
       // Whoever goes on knows of it only by the record.
       if (isRootReplaced(record, followed.roots)) await this.#lost(record)
       const since = new Date().toISOString()

@@ -24,7 +24,7 @@ const duration = (description: string) =>
   )
 
 export const recurringPeriod = duration(
-  'Time between the starts of two scans: seconds, or 30S, 10M, 4H, 1D; default 0 (immediately)',
+  'Time between the starts of two scans: seconds, or 30S, 10M, 4H, 1D; with 0, each scan starts when the previous one is done. Required for recurring migrations without recurringSchedule',
 )
 
 /** Shortest window, the grain of most schedules: to hand out work and take it back takes seconds. */

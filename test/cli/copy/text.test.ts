@@ -26,6 +26,10 @@ test('a plan tells what cannot be copied and what cannot be read, and what lists
     'Plan: copy 0 files (0 B), 1 path cannot be read; list it with "gantry migrations plan copy-a".',
   )
   expect(planText({ ...plan, filesToCopy: 1, bytesToCopy: 3 })).toBe('Plan: copy 1 file (3 B).')
+  const warning = 'needs 3 B, but /to has 2 B free'
+  expect(planText({ ...plan, filesToCopy: 1, bytesToCopy: 3, warning })).toBe(
+    'Plan: copy 1 file (3 B).\nWarning: the copy needs 3 B, but /to has 2 B free.',
+  )
 })
 
 test('owners that were lost are told with their number and the command that lists them', () => {

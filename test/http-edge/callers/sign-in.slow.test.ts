@@ -33,6 +33,13 @@ const ask = (browser: CookieBrowser, request: RawRequest) =>
     headers: { cookie: browser.cookieHeader, ...request.headers },
   })
 
+/** Where a page goes on to by itself when somebody has signed out. */
+function endOf(text: string) {
+  const [, end] = /http-equiv="refresh" content="0; url=([^"]*\/session\/end\?[^"]*)"/.exec(text)!
+  const url = new URL(end!.replaceAll('&#38;', '&'))
+  return { url, parameters: url.searchParams }
+}
+
 const own = () => ({ origin, 'sec-fetch-site': 'same-origin' })
 const json = { 'content-type': 'application/json' }
 const body = JSON.stringify({ name: 'x', capabilities: { pub: { allow: [] }, sub: { allow: [] } } })
@@ -50,7 +57,10 @@ test('a browser signs in, is greeted, and signs out', async () => {
 
   const out = await browser.open(`${origin}/logout`, { form: {}, headers: { origin } })
   expect(out.status).toBe(200)
-  expect(out.text).toMatch(/You are signed out.*\/session\/end\?/s)
+  expect(Object.fromEntries(endOf(out.text).parameters)).toEqual({
+    client_id: 'gantry-ui',
+    post_logout_redirect_uri: `${origin}/`,
+  })
   expect(browser.cookies.has('gantry-session')).toBe(false)
   expect((await browser.open(`${origin}/`)).text).toContain('You are not signed in.')
   // It is over for whoever has kept the cookie, too.
@@ -261,6 +271,25 @@ test('behind https the cookies are for https alone, and of this host alone', asy
     expect.stringMatching(/^__Host-gantry-session=; Path=\/;.*; Secure$/),
     expect.stringMatching(/^__Host-gantry-refresh=; Path=\/;.*; Secure$/),
   ])
+  rmSync(home, { recursive: true, force: true })
+})
+
+test('whoever signs out goes on to the configured provider, with the ID token that says whose session ends there', async () => {
+  const home = await createHome()
+  await using provider = await TestProvider.forHome(home)
+  await using platform = await startTestPlatform({ home })
+  const { platform: origin } = platform.httpUrls
+  const browser = new CookieBrowser()
+  const administrator = { name: 'administrator', password: provider.passwords.administrator }
+  await signInAt(browser, `${origin}/login`, administrator)
+  // No caller sees it.
+  expect(JSON.stringify(await platform.call(keys.list, {}))).not.toContain('sealed')
+  const out = await browser.open(`${origin}/logout`, { form: {}, headers: { origin } })
+  const { url, parameters } = endOf(out.text)
+  expect([...parameters.keys()].toSorted()).toEqual(['client_id', 'id_token_hint'])
+  const asked = await browser.open(url)
+  expect(asked.status).toBe(200)
+  expect(asked.text).toContain('name="logout"')
   rmSync(home, { recursive: true, force: true })
 })
 

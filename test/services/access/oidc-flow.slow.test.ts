@@ -237,7 +237,7 @@ describe('out', () => {
     const reply = await post('/api/v1/sign-in/out', {}, bearer(token).headers)
     expect(reply.status).toBe(200)
     expect((reply.body as { endSessionUrl: string }).endSessionUrl).toMatch(
-      /^http:\/\/127\.0\.0\.1:\d+\/session\/end\?client_id=gantry-ui$/,
+      /^http:\/\/127\.0\.0\.1:\d+\/session\/end\?post_logout_redirect_uri=http%3A%2F%2F127\.0\.0\.1%3A\d+%2F&client_id=gantry-ui$/,
     )
     await live.closed()
     await until('REST refuses', async () => {

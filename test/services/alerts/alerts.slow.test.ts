@@ -77,6 +77,30 @@ describe('rules', () => {
     expect((await rest('PUT', '/storage-file', { kind: 'error-rate' })).body).toMatchObject({
       code: 'NOT_ALLOWED_IN_STATE',
     })
+    expect((await rest('PUT', '/http', { kind: 'error-rate', object: 'http2' })).body).toMatchObject({
+      code: 'NOT_ACCEPTED',
+      details: [{ field: 'object', problem: 'must be http for error-rate, or left out' }],
+    })
+  })
+
+  test('about what does not exist say so, until it does', async () => {
+    const { id } = await createKey(platform, nobody)
+    const about = async (kind: AlertKindName, object: string) => {
+      const name = `about-${kind}`
+      const put = await platform.call(alerts['put-rule'], { name, kind, object })
+      const listed = (await platform.call(alerts.rules, {})).find((rule) => rule.name === name)
+      expect(listed).toEqual(put)
+      return put.warning
+    }
+    const noneOf = (what: string) => `there is no ${what} nope: the rule takes effect once it exists`
+    expect(await about('migration-failed', 'nope')).toBe(noneOf('migration'))
+    expect(await about('metadata-migration-lagging', 'nope')).toBe(noneOf('metadata migration'))
+    expect(await about('extension-lost', 'nope')).toBe(noneOf('extension'))
+    expect(await about('key-expiring', 'nope')).toBe(noneOf('API key'))
+    expect(await about('key-expiring', id)).toBeUndefined()
+    expect(await about('error-rate', 'http')).toBeUndefined()
+    for (const { name } of await platform.call(alerts.rules, {}))
+      if (name.startsWith('about-')) await platform.call(alerts['delete-rule'], { name })
   })
 })
 

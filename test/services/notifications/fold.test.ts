@@ -114,6 +114,11 @@ describe('facts', () => {
     expect(made.all()).toMatchObject([
       { message: 'Alert rule late (migration-lagging) has fired for sales', facts: { migration: 'sales' } },
     ])
+    // A built-in rule has the name of its kind, which is not said twice.
+    const builtIn = { ...alert, rule: alert.kind, state: 'firing', migration: 'sales' } as const
+    expect(fold([fact(1, alertEvents.fired, builtIn)]).all()).toMatchObject([
+      { message: 'Alert rule migration-lagging has fired for sales' },
+    ])
   })
 
   test('make the same notifications again, ids included, and different ones for each that a fact makes', () => {

@@ -1,6 +1,7 @@
 import { Group, Text } from '@mantine/core'
 import { useState } from 'react'
 import { defaultOverlapMinutes, type Key, keys } from '../../../subjects/access/keys.ts'
+import { useAnswer } from '../../data/calls.ts'
 import { Action } from '../../kit/action.tsx'
 import { FormDialog } from '../../kit/form-dialog.tsx'
 import { Named, Time } from '../../kit/named.tsx'
@@ -21,6 +22,7 @@ export function KeyTable({
   readonly withOwner?: boolean
 }) {
   const [token, setToken] = useState<string>()
+  const { data: own } = useAnswer(keys.self, {})
   const owner: Column<Key> = {
     label: 'Owner',
     cell: (key) => <Named>{key.owner}</Named>,
@@ -33,6 +35,11 @@ export function KeyTable({
       cell: ({ name, id, notes }) => (
         <>
           <Named>{name}</Named>
+          {id === own?.id && (
+            <Text size="xs" fw="bold">
+              This session
+            </Text>
+          )}
           <Text size="xs" className="name">
             {[id, notes].filter((text) => text !== '').join(' · ')}
           </Text>
@@ -106,7 +113,9 @@ export function KeyTable({
               confirm={{
                 name,
                 warning:
-                  'The token stops working immediately, and its connections are closed. This cannot be undone.',
+                  id === own?.id
+                    ? 'This is the session of this page: you are signed out immediately.'
+                    : 'The token stops working immediately, and its connections are closed. This cannot be undone.',
               }}
             >
               Revoke

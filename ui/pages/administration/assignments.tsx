@@ -1,7 +1,7 @@
-import { Group } from '@mantine/core'
+import { Alert, Group, Text } from '@mantine/core'
 import { type Assignment, assignments } from '../../../subjects/access/assignments.ts'
 import { roles } from '../../../subjects/access/roles.ts'
-import { pollMs, useAll } from '../../data/calls.ts'
+import { pollMs, useAll, useAnswer } from '../../data/calls.ts'
 import { Action } from '../../kit/action.tsx'
 import { Empty } from '../../kit/empty.tsx'
 import { FormDialog } from '../../kit/form-dialog.tsx'
@@ -60,6 +60,7 @@ export default function AssignmentsPage() {
         />
       }
     >
+      <Configured />
       {data?.length === 0 && (
         <Empty>
           No group has roles yet. Assign roles to a group of your identity provider. Its members get them at
@@ -76,6 +77,43 @@ export default function AssignmentsPage() {
         />
       )}
     </Page>
+  )
+}
+
+/** Who has roles by no assignment. */
+function Configured() {
+  const { data } = useAnswer(assignments.configured, {})
+  if (data === undefined) return null
+  const { everybody, adminSubject, adminGroup, defaultRole } = data
+  if (everybody)
+    return (
+      <Alert color="yellow" role="note" mb="md">
+        Everybody who signs in is an administrator, because gantry.config sets neither admin_subject nor
+        admin_group.
+      </Alert>
+    )
+  return (
+    <Text mb="md" role="note">
+      Administrators are set in gantry.config:{' '}
+      {adminSubject !== undefined && (
+        <>
+          the user <Named>{adminSubject}</Named> (admin_subject)
+        </>
+      )}
+      {adminSubject !== undefined && adminGroup !== undefined && ' and '}
+      {adminGroup !== undefined && (
+        <>
+          the members of the group <Named>{adminGroup}</Named> (admin_group)
+        </>
+      )}
+      .
+      {defaultRole !== undefined && (
+        <>
+          {' '}
+          All other users have the role <Named>{defaultRole}</Named> (rbac.default_role).
+        </>
+      )}
+    </Text>
   )
 }
 

@@ -23,8 +23,21 @@ const columns: readonly Column<AuditRecord & { readonly sequence: number }>[] = 
   timeColumn('Time', ({ time }) => time),
   {
     label: 'User',
-    cell: ({ user, kind }) => (user === undefined ? kind : <Named>{user}</Named>),
-    width: 1,
+    cell: ({ user, kind, keyName }) =>
+      user === undefined ? (
+        kind
+      ) : (
+        <>
+          <Named>{user}</Named>
+          {keyName !== undefined && (
+            <>
+              {' '}
+              (key <Named>{keyName}</Named>)
+            </>
+          )}
+        </>
+      ),
+    width: 1.2,
   },
   { label: 'Operation', cell: ({ what }) => <Named>{short(what)}</Named>, width: 1.5 },
   {

@@ -1,17 +1,18 @@
 import { Card, SimpleGrid, Text } from '@mantine/core'
 import { Link } from '@tanstack/react-router'
+import { metadataMigrations } from '../../../subjects/metadata/migrations.ts'
 import { migrations } from '../../../subjects/migrations/migrations.ts'
 import { stats } from '../../../subjects/migrations/stats.ts'
 import { alerts } from '../../../subjects/observability/alerts.ts'
 import { platform } from '../../../subjects/platform/platform.ts'
-import { mayCall, pollMs, useAnswer } from '../../data/calls.ts'
+import { mayCall, pollMs, useAll, useAnswer } from '../../data/calls.ts'
 import { useEvents } from '../../data/events.ts'
 import { metricNames } from '../../data/metrics.ts'
 import { useSession } from '../../data/session-context.ts'
 import { Empty } from '../../kit/empty.tsx'
 import { Fact, Facts } from '../../kit/facts.tsx'
 import { sizeText, rateText } from '../../../subjects/kit/binary-size.ts'
-import { countText, durationText, wordsOf } from '../../kit/format.ts'
+import { countOf, countText, durationText, wordsOf } from '../../kit/format.ts'
 import { Components } from '../../kit/health.tsx'
 import { MetricChart } from '../../kit/metric-chart.tsx'
 import { MigrationLink } from '../../kit/migration-link.tsx'
@@ -29,8 +30,8 @@ const counted = [
   ['ready', 'not started', ['NONSCHEDULED']],
 ] as const
 
-/** More than a glance takes in; the list of migrations has them all. */
-const mostBlocked = 10
+/** More than a glance takes in; the lists have them all. */
+const mostShown = 10
 
 /** What runs, how fast, and what needs somebody. */
 export default function HomePage() {
@@ -84,15 +85,16 @@ export default function HomePage() {
       )}
       {blocked.length > 0 && (
         <Section title="Blocked migrations">
-          {blocked.slice(0, mostBlocked).map(({ id, conditions }) => (
+          {blocked.slice(0, mostShown).map(({ id, conditions }) => (
             <Text key={id} component="div">
               <MigrationLink name={id} />
               {`: ${conditions.map(({ reason }) => wordsOf(reason)).join(', ')}`}
             </Text>
           ))}
-          {blocked.length > mostBlocked && <Text>{`and ${blocked.length - mostBlocked} more`}</Text>}
+          {blocked.length > mostShown && <Text>{`and ${blocked.length - mostShown} more`}</Text>}
         </Section>
       )}
+      <RunningMetadata />
       {mayCall(session, stats.throughput) && <Throughput failed={failed} lag={lag} />}
       <Widgets />
       <Section
@@ -106,6 +108,38 @@ export default function HomePage() {
         <Components />
       </Section>
     </Page>
+  )
+}
+
+/** Metadata migrations that run: they are none of the counts. */
+function RunningMetadata() {
+  useEvents(metadataMigrations.list.resource)
+  const { data = [] } = useAll(metadataMigrations.list, ({ migrationName }) => migrationName)
+  const running = data.filter(({ state }) => state === 'RUNNING')
+  if (running.length === 0) return null
+  return (
+    <Section
+      title="Running metadata migrations"
+      actions={<Link to="/metadata/migrations">All metadata migrations</Link>}
+    >
+      {running.slice(0, mostShown).map(({ migrationName, phase, tables, lagSeconds, reason }) => (
+        <Text key={migrationName} component="div">
+          <MigrationLink name={migrationName} of="metadata" />
+          {`: ${[
+            ...(phase === undefined ? [] : [phase]),
+            countOf(tables, 'table'),
+            ...(lagSeconds === undefined ? [] : [`lag ${durationText(lagSeconds)}`]),
+          ].join(', ')}`}
+          {reason !== undefined && (
+            <>
+              {', blocked: '}
+              <Named>{reason}</Named>
+            </>
+          )}
+        </Text>
+      ))}
+      {running.length > mostShown && <Text>{`and ${running.length - mostShown} more`}</Text>}
+    </Section>
   )
 }
 

@@ -6,10 +6,11 @@ import type { RuleView } from '../../../subjects/migrations/model/rules.ts'
 import { exclusions } from '../../../subjects/rules/exclusions.ts'
 import { inclusions } from '../../../subjects/rules/inclusions.ts'
 import { migrations } from '../../../subjects/migrations/migrations.ts'
-import { mayCall, useAll, useAnswer } from '../../data/calls.ts'
+import { mayCall, useAll, useAnswer, useCommand } from '../../data/calls.ts'
 import { useSession } from '../../data/session-context.ts'
 import { Action } from '../../kit/action.tsx'
 import { ContractForm } from '../../kit/contract-form.tsx'
+import { CreateRule } from '../../kit/create-rule.tsx'
 import { FormDialog } from '../../kit/form-dialog.tsx'
 import { Named } from '../../kit/named.tsx'
 import { Section } from '../../kit/page.tsx'
@@ -50,6 +51,8 @@ function Attached({
   const { data = [] } = useAnswer(contracts.attached, { migrationId })
   const { data: all = [] } = useAll(contracts.list, ({ id }) => id)
   const changes = [migrations.get.resource]
+  const session = useSession()
+  const attach = useCommand(contracts.attach, { changes })
   const columns: readonly Column<RuleView>[] = [
     { label: 'Name', cell: ({ id }) => <Named>{id}</Named>, by: ({ id }) => id },
     { label: 'Matches', cell: (rule) => <Named>{ruleText(rule)}</Named>, width: 2 },
@@ -68,18 +71,28 @@ function Attached({
     <Section
       title={title}
       actions={
-        free.length > 0 && (
-          <FormDialog
-            button="Add"
-            of={title.toLowerCase()}
-            title={`Add ${title.toLowerCase()}`}
-            contract={contracts.attach}
-            verb="Add"
-            given={{ migrationId }}
-            choices={{ id: free.map(({ id }) => id) }}
-            changes={changes}
-          />
-        )
+        <>
+          {free.length > 0 && (
+            <FormDialog
+              button="Add"
+              of={title.toLowerCase()}
+              title={`Add ${title.toLowerCase()}`}
+              contract={contracts.attach}
+              verb="Add"
+              given={{ migrationId }}
+              choices={{ id: free.map(({ id }) => id) }}
+              changes={changes}
+            />
+          )}
+          {mayCall(session, contracts.attach) && (
+            <CreateRule
+              contracts={contracts}
+              what={title.toLowerCase().slice(0, -1)}
+              isInline
+              onDone={(id) => attach.mutate({ migrationId, id })}
+            />
+          )}
+        </>
       }
     >
       {data.length === 0 ? (

@@ -21,7 +21,7 @@ import { Named } from '../../kit/named.tsx'
 import { Page } from '../../kit/page.tsx'
 import { type Choices, SchemaFields } from '../../kit/schema-fields.tsx'
 import { useParam } from '../../kit/use-param.ts'
-import { useProblems } from '../../kit/use-problems.ts'
+import { fieldsIn, problemsOf, useProblems } from '../../kit/use-problems.ts'
 import {
   type Draft,
   draftOf,
@@ -33,7 +33,7 @@ import {
   stepsOf,
   withMode,
 } from './draft.ts'
-import { isSchedule, SchedulePreview } from './schedule-preview.tsx'
+import { isSchedule, repeats, SchedulePreview } from './schedule-preview.tsx'
 import { Plan } from './plan.tsx'
 
 const pageTitle = 'Create a migration'
@@ -171,6 +171,8 @@ function Steps({
   const input = inputOf(draft, steps) as Input<typeof migrations.create>
   const { problems, shown, edit } = useProblems(create.error)
   const name = useName(draft.migrationId)
+  const lacksPeriod = mode === 'recurring' && !repeats(draft)
+  const [isPeriodMissed, setPeriodMissed] = useState(false)
   const change = (next: Draft) => {
     edit(draft, next)
     setDraft(next)
@@ -189,6 +191,13 @@ function Steps({
   }
   const createIt = (isStarted: boolean) =>
     create.mutate(isStarted ? { ...input, autoStart: true } : input, {
+      onError: (error) => {
+        // To the step with the field.
+        const wrong = steps.findIndex(({ fields }) =>
+          fields.some((field) => problemsOf(error).some((one) => fieldsIn(one.field)[0] === field)),
+        )
+        if (wrong >= 0) setAt(wrong)
+      },
       onSuccess: (migration) => {
         if (isStarted) return open(migration)
         setCreated(migration)
@@ -211,6 +220,7 @@ function Steps({
         onSubmit={(event) => {
           event.preventDefault()
           if (at === lastToFill) createIt(false)
+          else if (steps[at]?.title === 'Schedule' && lacksPeriod) setPeriodMissed(true)
           else void name.isFree().then((isFree) => isFree && setAt(at + 1))
         }}
       >
@@ -232,7 +242,7 @@ function Steps({
             values={draft}
             onChange={change}
             choices={choices}
-            problems={[...problems, ...name.problems]}
+            problems={[...problems, ...name.problems, ...(lacksPeriod && isPeriodMissed ? [noPeriod] : [])]}
           />
         )}
         {steps[at]?.title === 'Schedule' && <SchedulePreview schedule={draft} />}
@@ -287,6 +297,11 @@ function Steps({
       {created === undefined && <AsCommand contract={migrations.create} input={input} />}
     </Page>
   )
+}
+
+const noPeriod = {
+  field: 'recurringPeriod',
+  problem: 'Enter a period such as 1H, or a schedule. With 0, each scan starts when the last is done.',
 }
 
 /** Whether the name that is typed can be used, as the platform knows before all else is filled in. */

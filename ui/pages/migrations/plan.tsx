@@ -88,8 +88,16 @@ export function Plan({ migrationId }: { readonly migrationId: string }) {
             `; ${countOf(plan.foldersExcluded, 'folder')} with everything in ${plan.foldersExcluded === 1 ? 'it' : 'them'}`}
         </Fact>
         <Fact label="To delete at the target">{filesOf(plan.filesToDelete, plan.bytesToDelete)}</Fact>
+        {plan.targetFreeBytes !== undefined && (
+          <Fact label="Free at the target">{sizeText(plan.targetFreeBytes)}</Fact>
+        )}
         <Fact label="Cannot be copied">{countText(plan.pathsRefused + plan.unreadablePaths)}</Fact>
       </Facts>
+      {plan.warning !== undefined && (
+        <Alert color="yellow" title="The migration may not complete" role="note" mt="sm">
+          It <Named>{plan.warning}</Named>.
+        </Alert>
+      )}
       {plan.filesToReplace > 0 && (
         <Text size="sm" my="sm">
           Files to replace exist at the target and are written again, as the action policy of the migration

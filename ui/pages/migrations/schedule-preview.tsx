@@ -23,6 +23,13 @@ function timesOf({
   }
 }
 
+/** Whether it is said when scans repeat. */
+export const repeats = ({
+  recurringPeriod = '',
+  ...schedule
+}: Schedule & { readonly recurringPeriod?: number | string }): boolean =>
+  String(recurringPeriod).trim() !== '' || !isEmpty(schedule)
+
 const isEmpty = ({ recurringSchedule = '' }: Schedule): boolean => recurringSchedule.trim() === ''
 
 /** Whether there is no schedule, or one that comes. */
@@ -39,7 +46,7 @@ export const SchedulePreview = ({ schedule }: { readonly schedule: Schedule }) =
 function textOf(schedule: Schedule): string {
   const first = 'The first scan starts when you start the migration.'
   if (isEmpty(schedule))
-    return `${first} The next ones start after the period; without one, each starts when the last is done.`
+    return `${first} The next ones start after the period; with 0, each starts when the last is done.`
   const times = timesOf(schedule)
   if (times === undefined)
     return 'This is not a complete cron expression yet. Example: 30 2 * * 1-5 is 02:30 from Monday to Friday.'

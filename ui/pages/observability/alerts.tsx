@@ -1,4 +1,4 @@
-import { Group } from '@mantine/core'
+import { Group, Text } from '@mantine/core'
 import { useMemo, useState } from 'react'
 import type { Output } from '../../../subjects/kit/contract.ts'
 import { type AlertKindName, kindOf } from '../../../subjects/observability/alert-model.ts'
@@ -94,14 +94,27 @@ const ruleColumns: readonly Column<Rule>[] = [
     by: ({ kind }) => kind,
     width: 1.4,
   },
-  { label: 'Description', cell: ({ description }) => <Named>{description}</Named>, width: 2 },
+  {
+    label: 'Description',
+    cell: ({ description, warning }) => (
+      <>
+        <Named>{description}</Named>
+        {warning !== undefined && (
+          <Text size="sm" role="note">
+            <Status of="warning" /> <Named>{warning}</Named>
+          </Text>
+        )}
+      </>
+    ),
+    width: 2,
+  },
   { label: 'Threshold', cell: thresholdText },
   { label: 'For', cell: ({ forSeconds }) => durationText(forSeconds) },
   { label: 'Severity', cell: ({ severity }) => <Status of={severity} /> },
   { label: 'Enabled', cell: ({ enabled }) => (enabled ? 'yes' : 'no') },
   {
     label: 'Actions',
-    cell: ({ builtIn, kind, name, ...rule }) => (
+    cell: ({ builtIn, kind, name, warning: _warning, ...rule }) => (
       <Group gap={4}>
         <FormDialog
           button="Change"

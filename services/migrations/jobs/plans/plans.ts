@@ -4,6 +4,14 @@ import type { Log } from '../../../../broker/common/log.ts'
 import type { Handlers, Output } from '../../../../subjects/kit/contract.ts'
 import { GantryError } from '../../../../subjects/kit/errors.ts'
 import type { migrations } from '../../../../subjects/migrations/migrations.ts'
+import { sizeText } from '../../../../subjects/kit/binary-size.ts'
+import { maxTextLength } from '../../../../subjects/kit/schemas.ts'
+import { shortened } from '../../../../subjects/kit/shortened.ts'
+import type { PlanCounts } from '../../../../subjects/migrations/model/plan-terms.ts'
+import type { StoreBounds } from '../../../drivers/contract/bounds.ts'
+import { openDriver } from '../../../drivers/index.ts'
+import { targetPath } from '../../../engine/run/mappings.ts'
+import { openSpec } from '../../../engine/run/run.ts'
 import type { MoveSpec } from '../../../engine/mover.ts'
 import { type PlanBy, ToldNames } from '../../../engine/walk/plan-by.ts'
 import { decodeItem } from '../../../engine/items/item-decode.ts'
@@ -23,6 +31,8 @@ export interface PlanDependencies {
   readonly findMigration: (migrationId: string) => Promise<MigrationRecord>
   readonly resolve: (record: MigrationRecord) => Promise<MoveSpec>
   readonly guards: Pick<RemovalGuards, 'left'>
+  /** Where stores may be. */
+  readonly bounds: StoreBounds | undefined
   readonly spillFolder: string
   readonly log: Log
 }
@@ -34,6 +44,8 @@ const maxKept = 100
 const keptMs = 3_600_000
 /** An answer comes at the latest after this; shorter than the contract's deadline. */
 const patienceMs = 20_000
+/** A target that was just compared tells its free space in milliseconds; one that hangs by now keeps no plan. */
+const spaceMs = 5_000
 
 interface Kept {
   readonly planId: string
@@ -43,6 +55,15 @@ interface Kept {
   readonly done: Promise<void>
   status: Plan['status']
   message?: string
+  /** Of a plan that is complete. */
+  space?: Space
+}
+
+/** What can still be written to a target. */
+interface Space {
+  /** Its folder, or its name. */
+  readonly where: string
+  readonly freeBytes: number
 }
 
 /** Plans of migrations, in this process. */
@@ -109,18 +130,39 @@ export class Plans {
     const { mover, resolve, spillFolder, log } = this.#dependencies
     const { record, planned } = plan
     try {
-      await planAll(mover, await resolve(record), {
+      const spec = await resolve(record)
+      await planAll(mover, spec, {
         by: await this.#by(record),
         planned,
         spillFolder,
         signal: this.#closing.signal,
       })
+      const space = await this.#spaceOf(record, spec)
+      if (space !== undefined) plan.space = space
       plan.status = 'COMPLETE'
     } catch (error) {
       plan.status = 'CANCELLED'
       plan.message = error instanceof Error ? error.message : String(error)
       if (!this.#closing.signal.aborted)
         log.error({ err: error, migration: record.migrationId }, 'A plan failed.')
+    }
+  }
+
+  /** Undefined where the target does not tell, or not in time; the plan is of use without. */
+  async #spaceOf({ target }: MigrationRecord, spec: MoveSpec): Promise<Space | undefined> {
+    const driver = await openDriver(spec.target, 'target', this.#dependencies.bounds)
+    try {
+      const opened = openSpec(spec)
+      const folder = targetPath({ spec: opened }, opened.root)
+      const late = delay(spaceMs, undefined, { ref: false })
+      const freeBytes = await Promise.race([driver.freeBytes?.(folder), late])
+      if (freeBytes === undefined) return undefined
+      return { where: driver.hostFolder === undefined ? target : `/${driver.hostFolder}`, freeBytes }
+    } catch (err) {
+      this.#dependencies.log.debug({ err, target }, 'The free space of a target is not known.')
+      return undefined
+    } finally {
+      await driver.close()
     }
   }
 
@@ -150,8 +192,17 @@ export class Plans {
   }
 }
 
+/** What is replaced goes when its successor is there; of that nobody knows how much it frees. */
+function spaceView(space: Space | undefined, { bytesToCopy }: PlanCounts): Partial<Plan> {
+  if (space === undefined) return {}
+  const { where, freeBytes: targetFreeBytes } = space
+  if (bytesToCopy <= targetFreeBytes) return { targetFreeBytes }
+  const warning = `needs ${sizeText(bytesToCopy)}, but ${where} has ${sizeText(targetFreeBytes)} free`
+  return { targetFreeBytes, warning: shortened(warning, maxTextLength) }
+}
+
 function view(
-  { planId, record, planned, status, message, startedMs }: Kept,
+  { planId, record, planned, status, message, startedMs, space }: Kept,
   deletionsNeedApproval: boolean,
 ): Plan {
   return {
@@ -163,6 +214,7 @@ function view(
     startedAt: new Date(startedMs).toISOString(),
     ...planned.counts,
     deletionsNeedApproval,
+    ...spaceView(space, planned.counts),
     samples: planned.samples,
   }
 }
