@@ -228,7 +228,15 @@ export function migrationHandlers(dependencies: MigrationDependencies): Handlers
 }
 
 function publicObject(record: ObjectRecord): MetadataObject {
-  const { migration: _m, wanted: _w, is: _i, isTheirs: _t, ...its } = record
-  const { sinceMs: _s, renamedFrom: _r, hasArrived: _h, ...shown } = its
-  return shown
+  const { kind, database, name, state, failureClass, message, partitions, time } = record
+  return {
+    kind,
+    database,
+    ...(name !== undefined && { name }),
+    state,
+    ...(failureClass !== undefined && { failureClass }),
+    ...(message !== undefined && { message }),
+    ...(partitions !== undefined && { partitions }),
+    time,
+  }
 }

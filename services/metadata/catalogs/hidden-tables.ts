@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto'
+import { createHash, randomUUID } from 'node:crypto'
 import type { TableName } from './contract/catalog.ts'
 
 /** Tables whose partitions are being added have names that begin so: they are no part of what a catalog has. */
@@ -12,5 +12,8 @@ export const hiddenNameOf = ({ database, name }: TableName): TableName => ({
     .digest('hex')
     .slice(0, 32)}`,
 })
+
+/** One that no table has had, for a table that is about to be dropped. */
+export const newHiddenName = (): string => `${prefix}${randomUUID().replaceAll('-', '')}`
 
 export const isHiddenName = (name: string): boolean => name.toLowerCase().startsWith(prefix)

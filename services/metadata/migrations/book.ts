@@ -183,15 +183,14 @@ function recordOf(
   // One that was made anew has those alone that are told of.
   const isSameObject = before?.kind === kind && outcome.result !== 'created'
   const partitions = outcome.partitions ?? (isSameObject ? before.partitions : undefined)
-  const writesUpTo =
-    'writesUpTo' in outcome ? outcome.writesUpTo : isSameObject ? before.writesUpTo : undefined
+  const written = 'written' in outcome ? outcome.written : isSameObject ? before.written : undefined
   const common = {
     migration,
     kind,
     database,
     ...(name !== undefined && { name }),
     ...(partitions !== undefined && { partitions }),
-    ...(writesUpTo !== undefined && { writesUpTo }),
+    ...(written !== undefined && { written }),
     time: new Date().toISOString(),
   }
   const kept = settledOf(before)

@@ -126,6 +126,8 @@ export function publicMigration(
   return { ...shown, ...figures, ...(record.state === 'RUNNING' && running) }
 }
 
+const createdMs = Type.Optional(EpochMillis('When the table was made at the source'))
+
 /** What is known of an object of a migration. */
 export const ObjectRecord = strict({
   migration: Type.String({ maxLength: 36 }),
@@ -154,6 +156,7 @@ export const ObjectRecord = strict({
       highest: Count('The highest'),
       aborted: list(Count('Of a write that was aborted'), maxAborted),
       sinceMs: EpochMillis('When they were read'),
+      createdMs,
     }),
   ),
   /** Whether it is at the target by a hidden name, while its partitions are added. */
@@ -161,7 +164,7 @@ export const ObjectRecord = strict({
   /** Whether nothing of it waits but the latest writes to it. */
   isOfWrites: Type.Optional(Type.Literal(true)),
   /** Of a transactional table: all writes up to it are at the target as they are at the source. */
-  writesUpTo: Type.Optional(Count('Write id')),
+  written: Type.Optional(strict({ upTo: Count('Write id'), createdMs })),
   time: Timestamp('When that was found out'),
 })
 export type ObjectRecord = Static<typeof ObjectRecord>

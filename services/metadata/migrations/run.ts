@@ -287,6 +287,7 @@ export class Run {
       ...(renamedFrom !== undefined && { renamedFrom }),
       ...(record?.writeIds && { writeIds: record.writeIds }),
       ...(record?.isOfWrites && { partitions: [] }),
+      ...(record?.written && { written: record.written }),
     }
   }
 
@@ -497,17 +498,17 @@ export class Run {
 
   /** Looks at transactional tables that were written to: the account of changes does not say when a write counts. */
   async #followWrites(record: MetadataMigrationRecord, scope: Scope, sides: WorkSides): Promise<void> {
-    const all = [...this.#book.all()].flatMap(({ writesUpTo, state, database, name = '' }) =>
-      writesUpTo !== undefined && state === 'arrived' && scope.hasTable(database, name)
-        ? [{ database, name, writesUpTo }]
+    const all = [...this.#book.all()].flatMap(({ written, state, database, name = '' }) =>
+      written !== undefined && state === 'arrived' && scope.hasTable(database, name)
+        ? [{ database, name, written }]
         : [],
     )
     for (let at = 0; at < all.length; at += writesAskedAtOnce) {
       const tables = all.slice(at, at + writesAskedAtOnce)
       const names = tables.map(({ database, name }) => ({ database, name }))
       const { decided = [] } = await this.#ask('writes', sides, { tables: names })
-      const written = tables.filter(({ writesUpTo }, index) => (decided[index] ?? 0) > writesUpTo)
-      for (const [database, its] of Map.groupBy(written, (one) => one.database)) {
+      const behind = tables.filter((one, index) => (decided[index] ?? 0) > one.written.upTo)
+      for (const [database, its] of Map.groupBy(behind, (one) => one.database)) {
         const works = its.map(({ name }) => ({ ...this.#tableWork(database, name), partitions: [] }))
         await this.#bringTables(record, sides, database, works, new Set())
       }

@@ -119,7 +119,7 @@ metastoreTest(
     await writer.write(table, 'commit')
     const open = await writer.openWrite(table)
     // What was written since is not known to have arrived.
-    expect(await look(before)).toMatchObject({ result: 'created', writesUpTo: 3, writeIds: undefined })
+    expect(await look(before)).toMatchObject({ result: 'created', written: { upTo: 3 }, writeIds: undefined })
     expect(await there()).toEqual({ highest: 3, open: [], aborted: [2] })
     expect(await look(before)).toMatchObject({
       result: 'same',
@@ -133,11 +133,11 @@ metastoreTest(
       isOfWrites: true,
     })
     expect(await there()).toMatchObject({ highest: 3 })
-    expect(await look(Date.now())).toMatchObject({ result: 'same', writesUpTo: 4 })
+    expect(await look(Date.now())).toMatchObject({ result: 'same', written: { upTo: 4 } })
     expect(await there()).toMatchObject({ highest: 4 })
     await writer.endTransaction(open, 'commit')
     expect(await look(Date.now())).toMatchObject({ result: 'same', writeIds: { highest: 5 } })
-    expect(await look(Date.now())).toMatchObject({ result: 'same', writesUpTo: 5 })
+    expect(await look(Date.now())).toMatchObject({ result: 'same', written: { upTo: 5 } })
     expect(await there()).toEqual({ highest: 5, open: [], aborted: [2] })
     from.close()
     to.close()

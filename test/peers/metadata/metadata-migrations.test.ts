@@ -318,6 +318,11 @@ metastoreTest(
     )
     await reaches('acid', ({ waiting, tables }) => waiting === 0 && tables === 1)
 
+    expect(await both.platform.call(metadataMigrations.objects, { migrationName: 'acid' })).toMatchObject([
+      { kind: 'database', state: 'arrived' },
+      { kind: 'table', name: name.name, state: 'arrived' },
+    ])
+
     const open = await writes.openWrite(name)
     await writes.write(name, 'commit')
     expect(await writeIds()).toMatchObject({ highest: 3 })
@@ -326,6 +331,27 @@ metastoreTest(
       isDeepStrictEqual(await writeIds(), { highest: 5, open: [], aborted: [2, 4] }),
     )
     await reaches('acid', ({ waiting, failed }) => waiting === 0 && failed === 0)
+
+    // The ids of a table that is made anew begin anew.
+    const before = (await both.source.table(name.database, name.name, signal))!
+    await writer.dropTable(name, signal)
+    const createdAgain = async () => {
+      await writer.createTable(before, signal)
+      const { createdMs } = (await both.source.table(name.database, name.name, signal))!
+      if (createdMs !== before.createdMs) return true
+      await writer.dropTable(name, signal)
+      return false
+    }
+    await until('another second', createdAgain)
+    await writes.write(name, 'abort')
+    await writes.write(name, 'commit')
+    await until('the writes of the new table', async () =>
+      isDeepStrictEqual(await writeIds(), { highest: 2, open: [], aborted: [1] }),
+    ).catch(async (cause: unknown) => {
+      const objects = await both.platform.call(metadataMigrations.objects, { migrationName: 'acid' })
+      throw new Error(JSON.stringify([await writeIds(), await get('acid'), objects]), { cause })
+    })
+    await reaches('acid', ({ waiting, failed, conflicts }) => waiting + failed + conflicts === 0)
     await both.platform.call(metadataMigrations.delete, { migrationName: 'acid', forceStop: true })
   },
   240_000,

@@ -39,7 +39,7 @@ describe('a period', () => {
   test('that was over before the scan was makes the next one due at once', () => {
     const { nextRun } = scanFrom(planOf({ period: '1M' }), '10:00:00', '10:20:00')
     expect(Date.parse(nextRun!)).toBeLessThanOrEqual(ms('10:20:00'))
-    expect(scanFrom(planOf({}), '10:00:00', '10:20:00').nextRun).toBe('2026-02-01T10:00:00.000Z')
+    expect(scanFrom(planOf({ period: 0 }), '10:00:00', '10:20:00').nextRun).toBe('2026-02-01T10:00:00.000Z')
   })
 })
 

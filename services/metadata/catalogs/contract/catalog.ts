@@ -223,7 +223,7 @@ export interface CatalogWriter {
    * other name. Where there is one of that name already it throws `changed`.
    */
   revealTable?(table: Table, signal: AbortSignal): Promise<void>
-  /** With its partitions. */
+  /** With its partitions, and its write ids: those of the next table of its name begin anew. */
   dropTable(table: TableName, signal: AbortSignal): Promise<void>
 
   /** Those that are there already stay as they are. @param partitions up to `partitionsAtOnce` of them */

@@ -176,7 +176,7 @@ export class HiveWriteIds implements WriteIdsOfTables, NonNullable<CatalogWriter
 const writtenByOthers = (there: number, highest: number): StoreError =>
   new StoreError(
     'changed',
-    `another program has written to the table at the target, where write ids go up to ${there}, and to ${highest} at the source: drop the table at the target, and it is migrated anew`,
+    `another program has written to the table at the target, where write ids go up to ${there}, and to ${highest} at the source: with onConflict overwrite, the migration makes the table anew`,
   )
 
 /** A bit for each that is not committed says whether it was aborted. */

@@ -2,7 +2,7 @@ import type { CatalogRules } from '../contract/kind.ts'
 import type { Database, Partition, Table } from '../../../../subjects/metadata/objects.ts'
 import { type FailureClass, StoreError } from '../../../drivers/contract/store-error.ts'
 import { type CatalogWriter, partitionsAtOnce, type TableName } from '../contract/catalog.ts'
-import { hiddenNameOf } from '../hidden-tables.ts'
+import { hiddenNameOf, newHiddenName } from '../hidden-tables.ts'
 import { partitionName } from '../partition-names.ts'
 import type { HiveConstraints } from './constraints.ts'
 import type { HiveFunctions } from './functions.ts'
@@ -14,12 +14,14 @@ import {
   hivePartitionOf,
   hiveTableOf,
   isOwnParameter,
+  tableOf,
   tableTypes,
 } from './objects.ts'
 import { type HivePrivileges, heldPrivilege } from './privileges.ts'
 import type { HiveStatistics } from './statistics.ts'
 import type { HiveWriteIds } from './write-ids.ts'
 import type { Value } from '../../thrift/types.ts'
+import { isTransactional } from '../transactional.ts'
 import { unlessGone } from '../unless-gone.ts'
 import { defaultCatalog, hiveTable, processor } from './tables.ts'
 
@@ -202,10 +204,29 @@ export class HiveWriter implements CatalogWriter {
     )
   }
 
-  async dropTable({ database, name }: TableName, signal: AbortSignal): Promise<void> {
-    const what = this.#metastore.what(`dropping table ${database}.${name}`)
+  async dropTable(table: TableName, signal: AbortSignal): Promise<void> {
+    const { database, name } = (await this.#withItsWriteIds(table, signal)) ?? table
+    const what = this.#metastore.what(`dropping table ${table.database}.${table.name}`)
     const dropped = { database, name, deleteData: false }
     await changing(this.#metastore.change(methods.dropTable, dropped, what, signal))
+  }
+
+  /**
+   * Gives a table that has write ids a name that no other table ever gets: when its files stay, release 4 keeps the ids for the
+   * next table of its name.
+   * @returns that name; undefined for a table without write ids
+   */
+  async #withItsWriteIds({ database, name }: TableName, signal: AbortSignal): Promise<TableName | undefined> {
+    const its = await unlessGone(hiveTable(this.#metastore, database, name, signal))
+    if (its === undefined || !isTransactional(tableOf(its))) return undefined
+    const [ids] = (await this.writeIds.of([{ database, name }], signal)) ?? []
+    if (ids === undefined || ids.highest === 0) return undefined
+    const dropped = { database, name: newHiddenName() }
+    // The files of a table that gets another name stay where its location changes too.
+    const sd = { ...its.sd, location: `${its.sd?.location ?? ''}_${dropped.name}` }
+    const moved = () => ({ ...its, tableName: dropped.name, sd })
+    await changing(this.#alter({ database, name }, moved, signal))
+    return dropped
   }
 
   async addPartitions(

@@ -61,6 +61,14 @@ export const isOwn = ({ is, isTheirs, inHand }: Known): boolean =>
 export interface SeenWriteIds extends Pick<WriteIds, 'highest' | 'aborted'> {
   /** The files of all these writes were at the source by then, in milliseconds since 1970. */
   readonly sinceMs: number
+  /** When the table was made at the source: the ids of one that is made anew begin anew. */
+  readonly createdMs?: number
+}
+
+/** What of the writes to a table is at the target. Plain data. */
+export interface Written extends Pick<SeenWriteIds, 'createdMs'> {
+  /** All writes up to it are as they are at the source. */
+  readonly upTo: number
 }
 
 /** What became of an object. Plain data. */
@@ -77,8 +85,8 @@ export type Outcome = ObjectId & {
         readonly waiting?: string
         readonly writeIds?: SeenWriteIds
         readonly isOfWrites?: true
-        /** Of a transactional table: all writes up to it are as they are at the source. */
-        readonly writesUpTo?: number
+        /** Of a transactional table. */
+        readonly written?: Written
         /** Where nothing was written: what would have been, and in what it differs that would be left; of one that is the same, only that. */
         readonly differences?: readonly Difference[]
         readonly planned?: PartitionsPlanned

@@ -4,7 +4,7 @@ import type { Catalog, CatalogChange, TableName } from '../../catalogs/contract/
 import { type CatalogOpening, openCatalog } from '../../catalogs/index.ts'
 import { drop } from './drop.ts'
 import type { Gate } from './gates.ts'
-import type { Failure, Known, ObjectId, Outcome, SeenWriteIds } from './objects.ts'
+import type { Failure, Known, ObjectId, Outcome, SeenWriteIds, Written } from './objects.ts'
 import { type OnConflict, reconcileDatabase } from './reconcile.ts'
 import { reconcileFunctions } from './reconcile-functions.ts'
 import { reconcileTable, type Renamed } from './reconcile-table.ts'
@@ -35,6 +35,7 @@ export interface TableWork {
   readonly waiting?: string
   /** Write ids of a transactional table that are to be set. */
   readonly writeIds?: SeenWriteIds
+  readonly written?: Written
 }
 
 /** What a migration has done, and what comes of it, by the kind of the work. Plain data: it crosses to a worker thread and back. */
@@ -168,7 +169,8 @@ async function bringTables(
     const { outcome, after, note, waiting } = await reconcileTable(sides, asked, signal)
     outcomes.push(outcome)
     // Where nothing is written, it is as it was.
-    const known = sides.dry === undefined && 'settled' in outcome ? outcome.settled : table.known
+    const settled = sides.dry === undefined && 'settled' in outcome ? outcome.settled : table.known
+    const known = 'isHidden' in outcome ? { ...settled, isHidden: true } : settled
     if (after !== undefined) {
       const left = { ...(note && { note }), ...(waiting !== undefined && { waiting }) }
       const rest = { ...table, known, after, counted: outcome.partitions ?? counted, ...left }

@@ -11,6 +11,7 @@ import {
   type Known,
   type Outcome,
   type SeenWriteIds,
+  type Written,
 } from './objects.ts'
 import { dropHidden, makeHidden } from './hidden.ts'
 import { type PartitionsDone, reconcilePartitions } from './partitions.ts'
@@ -27,7 +28,13 @@ import {
   type Writing,
 } from './reconcile.ts'
 import type { Sides } from './sides.ts'
-import { carryWriteIds, type WriteIdsCarried, writeIdsToSet } from './write-ids.ts'
+import {
+  areWritesAhead,
+  carryWriteIds,
+  isMadeAnew,
+  type WriteIdsCarried,
+  writeIdsToSet,
+} from './write-ids.ts'
 
 /** A table that has another name at the source by now. Plain data. */
 export interface Renamed extends TableName {
@@ -57,6 +64,8 @@ export interface TableAsked {
   readonly waiting?: string | undefined
   /** Write ids of a transactional table that are to be set once the files of these writes are there. */
   readonly writeIds?: SeenWriteIds | undefined
+  /** Which of its writes are at the target. */
+  readonly written?: Written | undefined
   readonly maxDrops: number
   readonly isOver: () => boolean
 }
@@ -79,7 +88,8 @@ export async function reconcileTable(
   let after: string | undefined
   let [note, waiting] = [asked.note, asked.waiting]
   let renamed: Known | undefined
-  const { database, name, known, onConflict, gates } = asked
+  const { database, name, onConflict, gates } = asked
+  let { known } = asked
   let source: Table | undefined
   try {
     source = await sides.source.table(database, name, signal)
@@ -92,10 +102,11 @@ export async function reconcileTable(
     const wanted = sides.wanted.table(source)
     const refusal = sides.writer.refuses(wanted)
     if (refusal !== undefined) throw new StoreError('unsupported', refusal)
+    const seen = isMadeAnew(source, asked.writeIds) ? undefined : asked.writeIds
     const closed = refusalOfGates(gates, sides.locations.pathAtSource(source.storage.location), asked.sinceMs)
     if (closed !== undefined) {
       const isOfWrites = writesAlone(asked.partitions)
-      const writeIds = asked.writeIds ?? (await writeIdsToSet(sides, source, signal))
+      const writeIds = seen ?? (await writeIdsToSet(sides, source, signal))
       return {
         ...id,
         result: 'waiting',
@@ -104,6 +115,7 @@ export async function reconcileTable(
         ...(isOfWrites && { isOfWrites }),
       }
     }
+    if (await dropRemade(sides, asked, source, writing, signal)) known = { ...known, inHand: true }
     renamed = await renamedAtTarget(sides, asked, wanted, writing, signal)
     const isPartitioned = source.partitionKeys.length > 0 && source.view === undefined
     const partitions = {
@@ -115,8 +127,13 @@ export async function reconcileTable(
     }
     let made: Done | undefined
     let done: PartitionsDone | undefined
-    if (isPartitioned && renamed === undefined && (await isToBeHidden(sides, asked, wanted, signal))) {
+    if (
+      isPartitioned &&
+      renamed === undefined &&
+      (await isToBeHidden(sides, { ...asked, known }, wanted, signal))
+    ) {
       writing()
+      const before = await sides.target.table(database, name, signal)
       const isNew = await makeHidden(sides, wanted, signal)
       const hidden = hiddenNameOf(wanted)
       done = await reconcilePartitions(sides, { ...partitions, hidden, isNew, maxDrops: Infinity }, signal)
@@ -129,8 +146,7 @@ export async function reconcileTable(
         return { ...id, result: 'waiting', message, isHidden: true, partitions: partitionsSoFar }
       }
       // Of other partition keys, or a view.
-      if ((await sides.target.table(database, name, signal)) !== undefined)
-        await sides.writer.dropTable({ database, name }, signal)
+      if (before !== undefined) await dropUnchanged(sides, before, signal)
       await sides.writer.revealTable!(wanted, signal)
       await carryAllPartitionStatistics(sides, wanted, signal)
       made = await madeOf(sides, wanted, signal)
@@ -162,7 +178,7 @@ export async function reconcileTable(
             sides,
             {
               source,
-              seen: asked.writeIds,
+              seen,
               gates,
               isToBeMade: standingOf(sides, settled).isToBeMade,
             },
@@ -187,7 +203,7 @@ export async function reconcileTable(
       ...(note !== undefined && { note }),
       ...(waiting !== undefined && { waiting }),
       ...(writes.seen && { writeIds: writes.seen }),
-      ...(writes.upTo !== undefined && { writesUpTo: writes.upTo }),
+      ...(writes.written && { written: writes.written }),
       ...(waiting !== undefined && waiting === writes.waiting && { isOfWrites: true }),
     }
   })
@@ -212,8 +228,51 @@ async function isToBeHidden(
 ): Promise<boolean> {
   if (writer.revealTable === undefined || dry !== undefined) return false
   const is = await target.table(database, name, signal)
-  const isOurs = known.inHand === true || onConflict === 'overwrite' || known.is === (is && digest(is))
+  const isOurs =
+    known.inHand === true ||
+    onConflict === 'overwrite' ||
+    known.is === (is && digest(is)) ||
+    (is === undefined && known.isHidden === true)
   return isOurs && (is === undefined || !canBecome(is, wanted))
+}
+
+/**
+ * Drops a transactional table that was dropped and made anew at the source, as what is said of its writes is of others, or that
+ * others have written to, where that is to be overwritten.
+ * @returns whether it did
+ */
+async function dropRemade(
+  sides: Sides,
+  { database, name, known, onConflict, written }: TableAsked,
+  source: Table,
+  writing: Writing,
+  signal: AbortSignal,
+): Promise<boolean> {
+  const { target, writer, digest, dry } = sides
+  if (dry !== undefined) return false
+  const isWrittenByOthers = async () =>
+    onConflict === 'overwrite' && (await areWritesAhead(sides, source, signal))
+  if (!isMadeAnew(source, written) && !(await isWrittenByOthers())) return false
+  const is = await target.table(database, name, signal)
+  const isOurs = known.inHand === true || onConflict === 'overwrite'
+  if (is === undefined || !(isOurs || known.is === digest(is))) return false
+  writing()
+  await writer.dropTable({ database, name }, signal)
+  return true
+}
+
+/** Drops a table for one that takes its place, unless somebody has changed it meanwhile. */
+async function dropUnchanged(
+  { target, writer, digest }: Sides,
+  before: Table,
+  signal: AbortSignal,
+): Promise<void> {
+  const { database, name } = before
+  const is = await target.table(database, name, signal)
+  if (is === undefined) return
+  if (digest(is) !== digest(before))
+    throw new StoreError('changed', 'another program changed it at the same time')
+  await writer.dropTable({ database, name }, signal)
 }
 
 /** What a table has become that has just got its name. */

@@ -4,7 +4,7 @@ import type { WriteIds } from '../../catalogs/contract/catalog.ts'
 import { isTransactional } from '../../catalogs/transactional.ts'
 import type { Difference } from './differences.ts'
 import { type Gate, refusalOfGates } from './gates.ts'
-import { type Failure, failureOf, type SeenWriteIds } from './objects.ts'
+import { type Failure, failureOf, type SeenWriteIds, type Written } from './objects.ts'
 import type { Sides } from './sides.ts'
 
 /** What became of the write ids of a table. */
@@ -13,8 +13,7 @@ export interface WriteIdsCarried {
   readonly seen?: SeenWriteIds
   /** Why they are not set, or not all of them. */
   readonly waiting?: string
-  /** All writes up to it are at the target as they are at the source. */
-  readonly upTo?: number
+  readonly written?: Written
   readonly note?: Failure
   /** Where nothing is written. */
   readonly differences: readonly Difference[]
@@ -75,7 +74,7 @@ async function carried(
       )
     const there = isToBeMade ? undefined : (await sides.target.writeIds.of([table], signal))?.[0]
     if (there?.highest === its.highest && there.open.length === 0)
-      return { upTo: its.highest, differences: [] }
+      return { written: writtenOf(its), differences: [] }
     if (sides.dry !== undefined)
       return isToBeMade
         ? nothing
@@ -86,7 +85,7 @@ async function carried(
   const closed = refusalOfGates(gates, path, seen.sinceMs)
   if (closed !== undefined) return { seen, waiting: waitingText(seen, closed), differences: [] }
   await writer.put(table, seen, signal)
-  return { upTo: seen.highest, differences: [] }
+  return { written: writtenOf(seen), differences: [] }
 }
 
 /** What is to be set next; undefined of a table that is not transactional, and where the source does not say. */
@@ -103,7 +102,7 @@ export async function writeIdsToSet(
 /** All up to the first write that is still open. Throws `too-large` where too many were aborted. */
 async function decidedAtSource(
   { source: catalog }: Sides,
-  { database, name }: Table,
+  { database, name, createdMs }: Table,
   signal: AbortSignal,
 ): Promise<SeenWriteIds | undefined> {
   const [told] = (await catalog.writeIds?.of([{ database, name }], signal)) ?? []
@@ -114,13 +113,33 @@ async function decidedAtSource(
       'too-large',
       `${aborted.length} writes to it were aborted at the source, and at most ${maxAborted} can be migrated: run a major compaction of the table there`,
     )
-  return { highest, aborted, sinceMs: Date.now() }
+  return { highest, aborted, sinceMs: Date.now(), ...(createdMs !== undefined && { createdMs }) }
 }
 
 /** Those before the first write that is still open. */
 export function decidedOf({ highest, open, aborted }: WriteIds): Pick<WriteIds, 'highest' | 'aborted'> {
   const decided = open.reduce((least, id) => Math.min(least, id - 1), highest)
   return { highest: decided, aborted: aborted.filter((id) => id <= decided) }
+}
+
+const writtenOf = ({ highest, createdMs }: SeenWriteIds): Written => ({
+  upTo: highest,
+  ...(createdMs !== undefined && { createdMs }),
+})
+
+/** Whether a table is another one than that whose writes these are. */
+export const isMadeAnew = ({ createdMs }: Table, of: Pick<SeenWriteIds, 'createdMs'> | undefined): boolean =>
+  createdMs !== undefined && of?.createdMs !== undefined && of.createdMs !== createdMs
+
+/** Whether the target has write ids of a table that the source does not have. */
+export async function areWritesAhead(sides: Sides, source: Table, signal: AbortSignal): Promise<boolean> {
+  if (!isTransactional(source)) return false
+  const { database, name } = source
+  const [its, there] = await Promise.all([
+    sides.source.writeIds?.of([{ database, name }], signal),
+    sides.target.writeIds?.of([{ database, name }], signal),
+  ])
+  return (there?.[0]?.highest ?? 0) > (its?.[0]?.highest ?? 0)
 }
 
 const toBeSet = (seen: SeenWriteIds): WriteIdsCarried => ({
