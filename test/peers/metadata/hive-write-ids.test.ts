@@ -1,3 +1,6 @@
+import { existsSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { expect } from 'vitest'
 import { type Gate } from '../../../services/metadata/migrations/reconcile/gates.ts'
 import {
@@ -58,6 +61,15 @@ for (const release of ['3.1.3', '4.0.1'] as const)
       await expect(write.put(copy, { highest: 24, aborted: [2, 8] }, never)).rejects.toThrow(
         'another program has written to the table',
       )
+      // Files stay, and ids begin anew.
+      const file = join(fileURLToPath(location), 'rows')
+      writeFileSync(file, 'rows')
+      const before = (await catalog.table(table.database, table.name, never))!
+      await catalog.writer!.dropTable(table, never)
+      expect(await catalog.tables(table.database, never)).toMatchObject([{ name: 'copy' }])
+      expect(existsSync(file)).toBe(true)
+      await catalog.writer!.createTable(before, never)
+      expect(await told()).toEqual({ highest: 0, open: [], aborted: [] })
       catalog.close()
     },
     patienceMs,
