@@ -119,7 +119,8 @@ export class DocumentCatalog implements Catalog {
     signal: AbortSignal,
   ): Promise<readonly Partition[]> {
     await this.#existing(table, signal)
-    return this.#objects.partitionsOf(table).of(names, signal)
+    const found = await this.#objects.partitionsOf(table).of(names, signal)
+    return found.map(([, { statistics: _, ...partition }]) => partition)
   }
 
   readonly functions = {
@@ -151,6 +152,17 @@ export class DocumentCatalog implements Catalog {
   readonly statistics = {
     ofTable: async (table: TableName, signal: AbortSignal): Promise<TableStatistics | undefined> =>
       (await this.#existing(table, signal)).statistics,
+    ofPartitions: async (
+      table: TableName,
+      names: readonly string[],
+      signal: AbortSignal,
+    ): Promise<ReadonlyMap<string, TableStatistics>> => {
+      await this.#existing(table, signal)
+      const found = await this.#objects.partitionsOf(table).of(names, signal)
+      return new Map(
+        found.flatMap(([name, { statistics }]) => (statistics === undefined ? [] : [[name, statistics]])),
+      )
+    },
   }
 
   readonly privileges = {

@@ -1,7 +1,8 @@
 import { hash } from 'node:crypto'
 import { Type } from 'typebox'
 import { concurrently } from '../../../../broker/common/concurrently.ts'
-import { Partition } from '../../../../subjects/metadata/objects.ts'
+import { strict } from '../../../../subjects/kit/schemas.ts'
+import { Partition, TableStatistics } from '../../../../subjects/metadata/objects.ts'
 import { StoreError, type StorePath } from '../../../drivers/contract/driver.ts'
 import { byCodePoints } from '../order.ts'
 import { partitionName, valuesIn } from '../partition-names.ts'
@@ -25,11 +26,15 @@ const firstFile = 'first'
 /** Listings while others write, before it is given up. */
 const tries = 5
 
-const schema = Type.Record(Type.String(), Partition)
-type Entries = Map<string, Partition>
+/** A partition, with its statistics. */
+const PartitionDocument = strict({ ...Partition.properties, statistics: Type.Optional(TableStatistics) })
+export type PartitionDocument = Type.Static<typeof PartitionDocument>
+
+const schema = Type.Record(Type.String(), PartitionDocument)
+type Entries = Map<string, PartitionDocument>
 
 /** What becomes of a partition, or of none. */
-export type Change = (now: Partition | undefined) => Partition | undefined
+export type Change = (now: PartitionDocument | undefined) => PartitionDocument | undefined
 
 export class PartitionFiles {
   readonly #documents: Documents
@@ -52,14 +57,17 @@ export class PartitionFiles {
     })
   }
 
-  /** Those of these names that are there. Throws `changed` as `names`. */
-  of(names: readonly string[], signal: AbortSignal): Promise<Partition[]> {
+  /** Those of these names that are there, each with its name. Throws `changed` as `names`. */
+  of(names: readonly string[], signal: AbortSignal): Promise<[string, PartitionDocument][]> {
     return this.#settled(signal, async (files) => {
-      const found: Partition[] = []
+      const found: [string, PartitionDocument][] = []
       const wanted = [...Map.groupBy(names, (name) => indexOf(files, name))]
       await concurrently(wanted, this.#documents.concurrency, async ([index, its]) => {
         const entries = await this.#entries(files, index, signal)
-        found.push(...its.flatMap((name) => entries.get(name) ?? []))
+        for (const name of its) {
+          const entry = entries.get(name)
+          if (entry !== undefined) found.push([name, entry])
+        }
       })
       return found
     })
@@ -91,7 +99,7 @@ export class PartitionFiles {
       }
       if (!isChanged) continue
       for (const [name, partition] of carried) entries.set(name, partition)
-      const [own = new Map<string, Partition>(), ...others] = cut(file, entries)
+      const [own = new Map<string, PartitionDocument>(), ...others] = cut(file, entries)
       for (const [name, run] of others.toReversed().map((run) => [firstOf(run), run] as const))
         await this.#documents.write(this.#pathOf(name), Object.fromEntries(run), signal)
       if (file !== first && !(own.has(file) && begins(file))) {

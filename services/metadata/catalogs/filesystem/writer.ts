@@ -90,7 +90,8 @@ export class DocumentWriter implements CatalogWriter {
       (partition: Partition, name: string): Change =>
       (now) => {
         if (now === undefined) throw this.#isGone(`partition ${name} in ${table.database}.${table.name}`)
-        return partition
+        const { statistics } = now
+        return { ...partition, ...(statistics && { statistics }) }
       }
     return this.#putPartitions(table, partitions, alter, signal)
   }
@@ -145,6 +146,21 @@ export class DocumentWriter implements CatalogWriter {
         documentOf({ ...(await this.#tableOf(table, signal)), statistics }),
         signal,
       )
+    },
+    putPartitions: async (
+      table: TableName,
+      all: ReadonlyMap<string, TableStatistics>,
+      signal: AbortSignal,
+    ): Promise<void> => {
+      await this.#tableOf(table, signal)
+      const put =
+        (name: string, statistics: TableStatistics): Change =>
+        (now) => {
+          if (now === undefined) throw this.#isGone(`partition ${name} in ${table.database}.${table.name}`)
+          return { ...now, statistics: inOrder(statistics) }
+        }
+      const changes = new Map(Array.from(all, ([name, its]) => [name, put(name, its)]))
+      await this.#objects.partitionsOf(table).change(changes, signal)
     },
   }
 
@@ -237,14 +253,14 @@ function documentOf({ constraints, statistics, privileges = [], ...table }: Tabl
   return {
     ...table,
     ...(constraints !== undefined && namesOf(constraints).size > 0 && { constraints }),
-    ...(statistics !== undefined && {
-      statistics: {
-        columns: statistics.columns.toSorted((one, other) => byCodePoints(one.column, other.column)),
-      },
-    }),
+    ...(statistics !== undefined && { statistics: inOrder(statistics) }),
     ...privilegesIn(privileges),
   }
 }
+
+const inOrder = ({ columns }: TableStatistics): TableStatistics => ({
+  columns: columns.toSorted((one, other) => byCodePoints(one.column, other.column)),
+})
 
 const privilegesIn = (privileges: readonly Privilege[]): Pick<TableDocument, 'privileges'> =>
   privileges.length === 0

@@ -131,6 +131,7 @@ export function documentCatalogSuite(
     functions: true,
     constraints: true,
     statistics: true,
+    partitionStatistics: true,
     privileges: true,
     feed: false,
   })
