@@ -120,7 +120,10 @@ export class DocumentCatalog implements Catalog {
   ): Promise<readonly Partition[]> {
     await this.#existing(table, signal)
     const found = await this.#objects.partitionsOf(table).of(names, signal)
-    return found.map(([, { statistics: _, ...partition }]) => partition)
+    return found.map(([, document]) => {
+      const { statistics: _, ...partition } = document
+      return partition
+    })
   }
 
   readonly functions = {
