@@ -2,6 +2,7 @@ import type { Table } from '../../../../subjects/metadata/objects.ts'
 import { StoreError } from '../../../drivers/contract/store-error.ts'
 import type { TableName } from '../../catalogs/contract/catalog.ts'
 import { hiddenNameOf } from '../../catalogs/hidden-tables.ts'
+import { hasPartitionPrivileges } from '../../catalogs/partition-privileges.ts'
 import { carryAllPartitionStatistics, carryExtras, extrasOf } from './extras.ts'
 import { type Gate, refusalOfGates } from './gates.ts'
 import {
@@ -347,15 +348,25 @@ async function settleTable(
 }
 
 /** A view has neither constraints nor statistics, and what is yet to be made has nothing that they could be compared with. */
-const extrasOfTable = (
+async function extrasOfTable(
   sides: Sides,
   source: Table,
   standing: Standing,
   signal: AbortSignal,
-): Promise<Extras> =>
-  source.view === undefined && !standing.isToBeMade
+): Promise<Extras> {
+  const extras = await (source.view === undefined && !standing.isToBeMade
     ? carryExtras(sides, source, standing, signal)
-    : carryPrivileges(sides, { database: source.database, name: source.name }, standing, signal)
+    : carryPrivileges(sides, { database: source.database, name: source.name }, standing, signal))
+  return sides.privileges === 'none' || !hasPartitionPrivileges(source)
+    ? extras
+    : { ...extras, note: extras.note ?? partitionPrivilegesLeft }
+}
+
+const partitionPrivilegesLeft: Failure = {
+  failureClass: 'unsupported',
+  message:
+    'its partitions may have privileges of their own (PARTITION_LEVEL_PRIVILEGE is true), which are not migrated: grant them at the target; everything else of the table was migrated',
+}
 
 /** Whether a table is looked at for new writes to it, and not for its partitions. */
 const writesAlone = (partitions: readonly string[] | undefined): true | undefined =>

@@ -304,3 +304,15 @@ test('grantors are not copied to a catalog that has its own', async () => {
   await scene.bring(outcome.settled!)
   expect(await scene.granted()).toEqual(theirs)
 })
+
+test('a table whose partitions may have privileges of their own is not said to have arrived whole', async () => {
+  using scene = await Scene.of({}, {})
+  const its = (await scene.source.table(database, 'orders', never))!
+  const parameters = { ...its.parameters, PARTITION_LEVEL_PRIVILEGE: 'TRUE' }
+  await scene.source.writer!.alterTable({ ...its, parameters }, never)
+  expect((await scene.bring({ isNoted: true })).note).toMatchObject({
+    failureClass: 'unsupported',
+    message: expect.stringContaining('PARTITION_LEVEL_PRIVILEGE') as string,
+  })
+  expect((await scene.bring({ inHand: true }, 'report', { privileges: 'none' })).note).toBeUndefined()
+})
