@@ -128,13 +128,13 @@ export async function reconcileTable(
     let { after: from, counted } = asked
     let made: Done | undefined
     let done: PartitionsDone | undefined
-    if (
-      isPartitioned &&
-      renamed === undefined &&
-      (await isToBeHidden(sides, { ...asked, known }, wanted, signal))
-    ) {
+    const hiding =
+      isPartitioned && renamed === undefined
+        ? await toBeHidden(sides, { ...asked, known }, wanted, signal)
+        : undefined
+    if (hiding !== undefined) {
       writing()
-      const before = await sides.target.table(database, name, signal)
+      const { before } = hiding
       const isNew = await makeHidden(sides, wanted, signal)
       const hidden = hiddenNameOf(wanted)
       if (isNew) [from, counted] = [undefined, 0]
@@ -151,11 +151,13 @@ export async function reconcileTable(
         const message = `${partitionsSoFar} of its partitions are added; it gets its name when all of them are`
         return { ...id, result: 'waiting', message, isHidden: true, partitions: partitionsSoFar }
       }
-      // Of other partition keys, or a view.
-      if (before !== undefined) await dropUnchanged(sides, before, signal)
-      await sides.writer.revealTable!(wanted, signal)
-      await carryAllPartitionStatistics(sides, wanted, signal)
-      made = await madeOf(sides, wanted, signal)
+      if (await isRevealed(sides, before, wanted, signal)) {
+        await carryAllPartitionStatistics(sides, wanted, signal)
+        made = await madeOf(sides, wanted, signal)
+      } else {
+        await dropHidden(sides, wanted, signal)
+        ;[done, from, counted] = [undefined, undefined, 0]
+      }
     } else if (asked.known.isHidden === true || asked.known.inHand === true) {
       // Others have made it by its own name meanwhile, or it has no partitions any more.
       await dropHidden(sides, wanted, signal)
@@ -232,23 +234,24 @@ export async function reconcileTable(
 /**
  * Whether a table is to be made at the target, and may be by a hidden name: who reads it by its own name finds all of its
  * partitions, or no table.
+ * @returns what it takes the place of; undefined where it is not to be hidden
  */
-async function isToBeHidden(
+async function toBeHidden(
   { writer, target, dry, digest }: Sides,
   { database, name, known, onConflict }: TableAsked,
   wanted: Table,
   signal: AbortSignal,
-): Promise<boolean> {
-  if (writer.revealTable === undefined || dry !== undefined) return false
+): Promise<{ readonly before: Table | undefined } | undefined> {
+  if (writer.revealTable === undefined || dry !== undefined) return undefined
   // Its folder would get the hidden name.
-  if (wanted.storage.location === undefined) return false
+  if (wanted.storage.location === undefined) return undefined
   const is = await target.table(database, name, signal)
   const isOurs =
     known.inHand === true ||
     onConflict === 'overwrite' ||
     known.is === (is && digest(is)) ||
     (is === undefined && known.isHidden === true)
-  return isOurs && (is === undefined || !canBecome(is, wanted))
+  return isOurs && (is === undefined || !canBecome(is, wanted)) ? { before: is } : undefined
 }
 
 /**
@@ -274,6 +277,27 @@ async function dropRemade(
   writing()
   await writer.dropTable({ database, name }, signal)
   return true
+}
+
+/**
+ * Gives a hidden table its name.
+ * @param before what it takes the place of: of other partition keys, or a view
+ * @returns false where somebody has made or changed what has its name meanwhile
+ */
+async function isRevealed(
+  sides: Sides,
+  before: Table | undefined,
+  wanted: Table,
+  signal: AbortSignal,
+): Promise<boolean> {
+  try {
+    if (before !== undefined) await dropUnchanged(sides, before, signal)
+    await sides.writer.revealTable!(wanted, signal)
+    return true
+  } catch (error) {
+    if (error instanceof StoreError && error.failure === 'changed') return false
+    throw error
+  }
 }
 
 /** Drops a table for one that takes its place, unless somebody has changed it meanwhile. */
