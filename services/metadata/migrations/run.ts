@@ -286,7 +286,6 @@ export class Run {
       sinceMs: record?.sinceMs ?? Date.now(),
       ...(renamedFrom !== undefined && { renamedFrom }),
       ...(record?.writeIds && { writeIds: record.writeIds }),
-      ...(record?.isOfWrites && { partitions: [] }),
       ...(record?.written && { written: record.written }),
     }
   }
@@ -498,18 +497,21 @@ export class Run {
 
   /** Looks at transactional tables that were written to: the account of changes does not say when a write counts. */
   async #followWrites(record: MetadataMigrationRecord, scope: Scope, sides: WorkSides): Promise<void> {
-    const all = [...this.#book.all()].flatMap(({ written, state, database, name = '' }) =>
-      written !== undefined && state === 'arrived' && scope.hasTable(database, name)
-        ? [{ database, name, written }]
-        : [],
-    )
+    const all = [...this.#book.all()].flatMap((its) => {
+      const { written, database, name = '' } = its
+      if (written === undefined || !areWritesSet(its) || !scope.hasTable(database, name)) return []
+      return [{ database, name, written, isWhole: hasPartitions(its) }]
+    })
     for (let at = 0; at < all.length; at += writesAskedAtOnce) {
       const tables = all.slice(at, at + writesAskedAtOnce)
       const names = tables.map(({ database, name }) => ({ database, name }))
       const { decided = [] } = await this.#ask('writes', sides, { tables: names })
       const behind = tables.filter((one, index) => (decided[index] ?? 0) > one.written.upTo)
       for (const [database, its] of Map.groupBy(behind, (one) => one.database)) {
-        const works = its.map(({ name }) => ({ ...this.#tableWork(database, name), partitions: [] }))
+        const works = its.map(({ name, isWhole }) => ({
+          ...this.#tableWork(database, name),
+          ...(isWhole && { partitions: [] }),
+        }))
         await this.#bringTables(record, sides, database, works, new Set())
       }
     }
@@ -547,8 +549,7 @@ export class Run {
         .map(({ name, partitions }) => ({
           ...this.#tableWork(database, name),
           // Of one that has not arrived, others are missing too.
-          ...(this.#recordOf(database, name)?.state === 'arrived' &&
-            partitions !== undefined && { partitions }),
+          ...(hasPartitions(this.#recordOf(database, name)) && partitions !== undefined && { partitions }),
         }))
       await this.#bringTables(record, sides, database, works, seen)
       if (isFunctions && found === 'there') await this.#bringFunctions(sides, database, seen)
@@ -644,7 +645,10 @@ export class Run {
         continue
       }
       if (others.length > 0) await this.#bringFunctions(sides, database, seen)
-      const works = tables.map(({ name = '' }) => this.#tableWork(database, name))
+      const works = tables.map(({ name = '', isOfWrites }) => ({
+        ...this.#tableWork(database, name),
+        ...(isOfWrites && { partitions: [] }),
+      }))
       await this.#bringTables(record, sides, database, works, seen)
       if (this.#isUnread(database)) continue
       if (!isTold) gone.push(...its.filter((one) => !seen.has(keyOf(one))))
@@ -734,7 +738,8 @@ export class Run {
       if (outcome.result === 'gone' && before !== undefined)
         await this.#book.renamedAgain(outcome, before, sinceOf(outcome))
       if (this.#book.get(outcome)?.renamedFrom === undefined) this.#renames.delete(key)
-      this.#handed.delete(key)
+      // Where the answer to the next look gets lost, it may have got its name.
+      if (!('isHidden' in outcome)) this.#handed.delete(key)
       if (isSettled(outcome)) await this.#notRenamedFrom(key)
       if (outcome.result !== 'gone') seen.add(key)
       if (outcome.result === 'failed' && outcome.isWritten) this.#inHand.add(key)
@@ -816,6 +821,15 @@ const isSettled = ({ result }: Outcome): boolean =>
   result === 'same' || result === 'created' || result === 'changed'
 
 const isTable = ({ kind }: ObjectId): boolean => kind === 'table' || kind === 'view'
+
+/** Whether no partitions are missing of a table but those that the source tells of. */
+const hasPartitions = (record: ObjectRecord | undefined): boolean =>
+  record?.state === 'arrived' || record?.isOfWrites === true
+
+/** Whether the last write ids of a table that were seen are set, whatever else of it has failed. */
+const areWritesSet = ({ state, hasArrived, writeIds, failureClass }: ObjectRecord): boolean =>
+  state === 'arrived' ||
+  (state === 'failed' && hasArrived === true && writeIds === undefined && failureClass !== 'too-large')
 
 /** Whether it failed for a reason that may pass. */
 const mayPass = ({ state, failureClass }: ObjectRecord): boolean =>

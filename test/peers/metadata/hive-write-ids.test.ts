@@ -50,9 +50,14 @@ for (const release of ['3.1.3', '4.0.1'] as const)
       expect(await told()).toEqual({ highest: 5, open: [4], aborted: [2] })
       const copy = { ...table, name: 'copy' }
       const ofCopy = async () => (await writeIds.of([copy], never))?.[0]
+      await write.put(copy, { highest: 0, aborted: [] }, never)
+      expect(await ofCopy()).toEqual({ highest: 0, open: [], aborted: [] })
       await write.put(copy, { highest: 3, aborted: [2] }, never)
       expect(await ofCopy()).toEqual({ highest: 3, open: [], aborted: [2] })
       await write.put(copy, { highest: 3, aborted: [2] }, never)
+      await write.put(copy, { highest: 8, aborted: [2, 8] }, never)
+      expect(await ofCopy()).toEqual({ highest: 8, open: [], aborted: [2, 8] })
+      // Again, as a process does that was ended before it was stored.
       await write.put(copy, { highest: 8, aborted: [2, 8] }, never)
       expect(await ofCopy()).toEqual({ highest: 8, open: [], aborted: [2, 8] })
       await write.put(copy, { highest: 24, aborted: [2, 8] }, never)

@@ -70,8 +70,8 @@ export class HiveWriteIds implements WriteIdsOfTables, NonNullable<CatalogWriter
         aborted.filter((id) => id < highest),
         signal,
       )
-    // Where the last one was aborted, it does not say which is next.
-    if (there === 0 || before.aborted.includes(there)) {
+    // Where the last one was aborted, it does not say which is next, unless all are given.
+    if (there < highest && (there === 0 || before.aborted.includes(there))) {
       given = await this.#giveNext(table, signal)
       await this.#endOne(table, nextNumber, given > highest || isAborted.has(given), signal)
       if (given > highest) throw writtenByOthers(given, highest)

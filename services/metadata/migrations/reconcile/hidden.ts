@@ -25,12 +25,13 @@ export async function makeHidden(
   return true
 }
 
-/** Drops what has been made of a table that is gone at the source before it got its name. */
+/** Drops what has been made of a table by its hidden name, where that is not to become the table any more. */
 export async function dropHidden(
   { target, writer }: Sides,
   table: TableName,
   signal: AbortSignal,
 ): Promise<void> {
+  if (writer.revealTable === undefined) return
   const { database, name } = hiddenNameOf(table)
   if ((await target.table(database, name, signal)) !== undefined)
     await writer.dropTable({ database, name }, signal)

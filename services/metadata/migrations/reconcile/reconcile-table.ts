@@ -122,53 +122,65 @@ export async function reconcileTable(
     const partitions = {
       table: { database, name },
       source,
-      after: asked.after,
       gates: sides.dry === undefined ? gates : [],
       isOver: asked.isOver,
     }
+    // Where the table that an earlier look has given partitions is gone, it begins anew.
+    let { after: from, counted } = asked
     let made: Done | undefined
     let done: PartitionsDone | undefined
-    if (
-      isPartitioned &&
-      renamed === undefined &&
-      (await isToBeHidden(sides, { ...asked, known }, wanted, signal))
-    ) {
+    const hiding =
+      isPartitioned && renamed === undefined
+        ? await toBeHidden(sides, { ...asked, known }, wanted, signal)
+        : undefined
+    if (hiding !== undefined) {
       writing()
-      const before = await sides.target.table(database, name, signal)
+      const { before } = hiding
       const isNew = await makeHidden(sides, wanted, signal)
       const hidden = hiddenNameOf(wanted)
-      done = await reconcilePartitions(sides, { ...partitions, hidden, isNew, maxDrops: Infinity }, signal)
+      if (isNew) [from, counted] = [undefined, 0]
+      done = await reconcilePartitions(
+        sides,
+        { ...partitions, after: from, hidden, isNew, maxDrops: Infinity },
+        signal,
+      )
       note ??= done.failure
       waiting ??= done.waiting
       if (done.after !== undefined) {
         after = done.after
-        const partitionsSoFar = asked.counted + done.arrived
+        const partitionsSoFar = counted + done.arrived
         const message = `${partitionsSoFar} of its partitions are added; it gets its name when all of them are`
         return { ...id, result: 'waiting', message, isHidden: true, partitions: partitionsSoFar }
       }
-      // Of other partition keys, or a view.
-      if (before !== undefined) await dropUnchanged(sides, before, signal)
-      await sides.writer.revealTable!(wanted, signal)
-      await carryAllPartitionStatistics(sides, wanted, signal)
-      made = await madeOf(sides, wanted, signal)
+      if (await isRevealed(sides, before, wanted, signal)) {
+        await carryAllPartitionStatistics(sides, wanted, signal)
+        made = await madeOf(sides, wanted, signal)
+      } else {
+        await dropHidden(sides, wanted, signal)
+        ;[done, from, counted] = [undefined, undefined, 0]
+      }
+    } else if (asked.known.isHidden === true || asked.known.inHand === true) {
+      // Others have made it by its own name meanwhile, or it has no partitions any more.
+      await dropHidden(sides, wanted, signal)
+      if (asked.known.isHidden === true) [from, counted] = [undefined, 0]
     }
     const settled =
       made ?? (await settleTable(sides, { known: renamed ?? known, onConflict, wanted, writing }, signal))
-    if (settled === undefined) {
-      if (known.isHidden === true) await dropHidden(sides, wanted, signal)
-      return { ...id, result: 'conflict', message: conflictMessage }
-    }
-    if (isPartitioned && done === undefined)
+    if (settled === undefined) return { ...id, result: 'conflict', message: conflictMessage }
+    if (isPartitioned && done === undefined) {
+      if (settled.result === 'created') [from, counted] = [undefined, 0]
       done = await reconcilePartitions(
         sides,
         {
           ...partitions,
+          after: from,
           names: settled.result === 'created' || renamed !== undefined ? undefined : asked.partitions,
           isNew: settled.result === 'created',
           maxDrops: asked.maxDrops,
         },
         signal,
       )
+    }
     after = done?.after
     if (done !== undefined && done.held > 0)
       return { ...id, result: 'held', failure: tooMany(done.held, asked.maxDrops), settled: settled.settled }
@@ -180,12 +192,15 @@ export async function reconcileTable(
             {
               source,
               seen,
+              written: settled.result === 'created' ? undefined : asked.written,
               gates,
               isToBeMade: standingOf(sides, settled).isToBeMade,
             },
             signal,
           )
         : { differences: [] }
+    // Of partitions that failed, only a look at all of them tells again.
+    const isOfWrites = (note ?? done?.failure) === undefined
     note ??= done?.failure ?? extras.note ?? writes.note
     waiting ??= done?.waiting ?? writes.waiting
     const isWhole = asked.partitions === undefined || settled.result === 'created' || renamed !== undefined
@@ -200,12 +215,12 @@ export async function reconcileTable(
       settled: settled.settled,
       ...(sides.dry && { differences: [...(settled.differences ?? []), ...differences, ...left] }),
       ...(sides.dry !== undefined && isPartitioned && { planned: sides.dry.takePlanned() }),
-      ...(done !== undefined && isWhole && { partitions: asked.counted + done.arrived }),
+      ...(done !== undefined && isWhole && { partitions: counted + done.arrived }),
       ...(note !== undefined && { note }),
       ...(waiting !== undefined && { waiting }),
       ...(writes.seen && { writeIds: writes.seen }),
       ...(writes.written && { written: writes.written }),
-      ...(waiting !== undefined && waiting === writes.waiting && { isOfWrites: true }),
+      ...(isOfWrites && waiting !== undefined && waiting === writes.waiting && { isOfWrites }),
     }
   })
   const { renamedFrom } = asked
@@ -220,21 +235,24 @@ export async function reconcileTable(
 /**
  * Whether a table is to be made at the target, and may be by a hidden name: who reads it by its own name finds all of its
  * partitions, or no table.
+ * @returns what it takes the place of; undefined where it is not to be hidden
  */
-async function isToBeHidden(
+async function toBeHidden(
   { writer, target, dry, digest }: Sides,
   { database, name, known, onConflict }: TableAsked,
   wanted: Table,
   signal: AbortSignal,
-): Promise<boolean> {
-  if (writer.revealTable === undefined || dry !== undefined) return false
+): Promise<{ readonly before: Table | undefined } | undefined> {
+  if (writer.revealTable === undefined || dry !== undefined) return undefined
+  // Its folder would get the hidden name.
+  if (wanted.storage.location === undefined) return undefined
   const is = await target.table(database, name, signal)
   const isOurs =
     known.inHand === true ||
     onConflict === 'overwrite' ||
     known.is === (is && digest(is)) ||
     (is === undefined && known.isHidden === true)
-  return isOurs && (is === undefined || !canBecome(is, wanted))
+  return isOurs && (is === undefined || !canBecome(is, wanted)) ? { before: is } : undefined
 }
 
 /**
@@ -260,6 +278,27 @@ async function dropRemade(
   writing()
   await writer.dropTable({ database, name }, signal)
   return true
+}
+
+/**
+ * Gives a hidden table its name.
+ * @param before what it takes the place of: of other partition keys, or a view
+ * @returns false where somebody has made or changed what has its name meanwhile
+ */
+async function isRevealed(
+  sides: Sides,
+  before: Table | undefined,
+  wanted: Table,
+  signal: AbortSignal,
+): Promise<boolean> {
+  try {
+    if (before !== undefined) await dropUnchanged(sides, before, signal)
+    await sides.writer.revealTable!(wanted, signal)
+    return true
+  } catch (error) {
+    if (error instanceof StoreError && error.failure === 'changed') return false
+    throw error
+  }
 }
 
 /** Drops a table for one that takes its place, unless somebody has changed it meanwhile. */

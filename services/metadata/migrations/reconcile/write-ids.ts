@@ -23,6 +23,8 @@ export interface WriteIdsAsked {
   /** As it is at the source. */
   readonly source: Table
   readonly seen: SeenWriteIds | undefined
+  /** Which of its writes are at the target; undefined of a table that had none before. */
+  readonly written: Written | undefined
   readonly gates: readonly Gate[]
   /** Whether the table is not at the target yet, as nothing is written. */
   readonly isToBeMade: boolean
@@ -43,10 +45,15 @@ export async function carryWriteIds(
   signal: AbortSignal,
 ): Promise<WriteIdsCarried> {
   if (!isTransactional(asked.source)) return nothing
+  // Whose writes the target may have by then, should the table be made anew at the source before all of them are set.
+  const begunWith = (seen: SeenWriteIds | undefined) =>
+    seen !== undefined && asked.written === undefined ? { written: writtenOf({ ...seen, highest: 0 }) } : {}
   try {
-    return await carried(sides, asked, signal)
+    const its = await carried(sides, asked, signal)
+    return { ...begunWith(its.seen), ...its }
   } catch (error) {
-    return { ...(asked.seen && { seen: asked.seen }), note: failureOf(error), differences: [] }
+    const { seen } = asked
+    return { ...(seen && { seen }), ...begunWith(seen), note: failureOf(error), differences: [] }
   }
 }
 
@@ -88,7 +95,10 @@ async function carried(
   return { written: writtenOf(seen), differences: [] }
 }
 
-/** What is to be set next; undefined of a table that is not transactional, and where the source does not say. */
+/**
+ * What is to be set next; undefined of a table that is not transactional, and where the source does not say. What fails of it
+ * alone is told when the table has arrived.
+ */
 export async function writeIdsToSet(
   sides: Sides,
   source: Table,
@@ -96,7 +106,12 @@ export async function writeIdsToSet(
 ): Promise<SeenWriteIds | undefined> {
   if (!isTransactional(source) || sides.writer.writeIds === undefined || sides.dry !== undefined)
     return undefined
-  return decidedAtSource(sides, source, signal)
+  try {
+    return await decidedAtSource(sides, source, signal)
+  } catch (error) {
+    failureOf(error)
+    return undefined
+  }
 }
 
 /** All up to the first write that is still open. Throws `too-large` where too many were aborted. */
@@ -131,15 +146,15 @@ const writtenOf = ({ highest, createdMs }: SeenWriteIds): Written => ({
 export const isMadeAnew = ({ createdMs }: Table, of: Pick<SeenWriteIds, 'createdMs'> | undefined): boolean =>
   createdMs !== undefined && of?.createdMs !== undefined && of.createdMs !== createdMs
 
-/** Whether the target has write ids of a table that the source does not have. */
+/** Whether the target has write ids of a table that the source, which tells them, does not have. */
 export async function areWritesAhead(sides: Sides, source: Table, signal: AbortSignal): Promise<boolean> {
   if (!isTransactional(source)) return false
   const { database, name } = source
-  const [its, there] = await Promise.all([
-    sides.source.writeIds?.of([{ database, name }], signal),
-    sides.target.writeIds?.of([{ database, name }], signal),
-  ])
-  return (there?.[0]?.highest ?? 0) > (its?.[0]?.highest ?? 0)
+  const [there] = (await sides.target.writeIds?.of([{ database, name }], signal)) ?? []
+  if (there === undefined || there.highest === 0) return false
+  // After the target: another migration may set at it what the source gives meanwhile.
+  const [its] = (await sides.source.writeIds?.of([{ database, name }], signal)) ?? []
+  return its !== undefined && there.highest > its.highest
 }
 
 const toBeSet = (seen: SeenWriteIds): WriteIdsCarried => ({

@@ -1,0 +1,127 @@
+import { expect, onTestFinished, test, vi } from 'vitest'
+import type { Catalog } from '../../../../services/metadata/catalogs/contract/catalog.ts'
+import {
+  reconcileTable,
+  type TableAsked,
+} from '../../../../services/metadata/migrations/reconcile/reconcile-table.ts'
+import { Sides } from '../../../../services/metadata/migrations/reconcile/sides.ts'
+import type { Table } from '../../../../subjects/metadata/objects.ts'
+import { Tables } from '../../../support/tables-in-memory.ts'
+import { partition, table } from '../catalogs/filesystem/document-catalog-suite.ts'
+
+const never = new AbortController().signal
+const days = table('sales', 'days')
+const all = Array.from({ length: 2_500 }, (_, index) => partition(`d${String(index).padStart(4, '0')}`))
+
+function ends() {
+  const [source, target] = [new Tables(), new Tables()]
+  source.put(days, all)
+  const sides = new Sides(source as unknown as Catalog, target as unknown as Catalog, {
+    locations: { from: [], to: undefined, mappings: [] },
+    statistics: 'none',
+  })
+  const look = (of: Partial<TableAsked>) =>
+    reconcileTable(
+      sides,
+      {
+        database: days.database,
+        name: days.name,
+        known: { isNoted: true },
+        onConflict: 'report',
+        gates: [],
+        sinceMs: 0,
+        counted: 0,
+        maxDrops: 0,
+        isOver: () => false,
+        ...of,
+      },
+      never,
+    )
+  return { source, target, sides, look }
+}
+
+const hiding = { isNoted: true, isHidden: true } as const
+
+/** Ends after the first batch. */
+async function begun() {
+  vi.useFakeTimers({ toFake: ['performance'] })
+  onTestFinished(() => void vi.useRealTimers())
+  const its = ends()
+  const isOver = () => vi.advanceTimersByTime(1) !== undefined
+  const { outcome, after } = await its.look({ isOver })
+  expect(outcome).toMatchObject({ result: 'waiting', isHidden: true, partitions: 1_000 })
+  expect(await its.target.table('', days.name)).toBeUndefined()
+  return { ...its, after, counted: 1_000 }
+}
+
+test('a table that is made again by its hidden name gets all of its partitions', async () => {
+  const { target, look, after, counted } = await begun()
+  target.has.clear()
+  const { outcome } = await look({ known: hiding, after, counted })
+  expect(outcome).toMatchObject({ result: 'created', partitions: 2_500 })
+  expect([...target.has.keys()]).toEqual([days.name])
+  expect(await target.partitionNames(days)).toHaveLength(2_500)
+})
+
+test('a table that others have made meanwhile as it is wanted gets all of its partitions, and nothing is left', async () => {
+  const { target, look, after, counted } = await begun()
+  target.put(days, [])
+  const { outcome } = await look({ known: hiding, after, counted })
+  expect(outcome).toMatchObject({ partitions: 2_500 })
+  expect([...target.has.keys()]).toEqual([days.name])
+  expect(await target.partitionNames(days)).toHaveLength(2_500)
+})
+
+const view = { originalText: 'select 1', expandedText: 'select 1', rewriteEnabled: false }
+const others: [string, Partial<Table>][] = [
+  ['a view', { partitionKeys: [], type: 'VIRTUAL_VIEW', view }],
+  ['a table without partitions', { partitionKeys: [] }],
+]
+
+test.for(others)('nothing is left of a hidden table that becomes %s', async ([, of]) => {
+  const { source, target, look } = await begun()
+  source.put({ ...days, ...of }, [])
+  expect((await look({ known: hiding })).outcome).toMatchObject({ result: 'created' })
+  expect([...target.has.keys()]).toEqual([days.name])
+})
+
+test('nothing is left of a hidden table of which nothing was stored', async () => {
+  const { source, target, look } = await begun()
+  source.put({ ...days, partitionKeys: [] }, [])
+  expect((await look({ known: { inHand: true } })).outcome).toMatchObject({ result: 'created' })
+  expect([...target.has.keys()]).toEqual([days.name])
+})
+
+test('a table without a location is made by its own name, as its folder has that name', async () => {
+  const { source, target, look } = ends()
+  const { location: _none, ...storage } = days.storage
+  source.put({ ...days, storage }, all)
+  const create = vi.spyOn(target.writer, 'createTable')
+  expect((await look({})).outcome).toMatchObject({ result: 'created', partitions: 2_500 })
+  expect(create.mock.calls.map(([{ name }]) => name)).toEqual([days.name])
+})
+
+const meanwhile: [string, Table | undefined][] = [
+  ['makes', undefined],
+  ['changes', { ...days, partitionKeys: [{ name: 'week', type: 'int' }] }],
+]
+
+test.for(meanwhile)(
+  'a table that somebody %s while partitions are added to it stays theirs',
+  async ([, before]) => {
+    const { target, look, sides } = ends()
+    if (before !== undefined) target.put(before, [])
+    const theirs = { ...(before ?? days), parameters: { theirs: 'yes' } }
+    const add = target.writer.addPartitions.bind(target.writer)
+    target.writer.addPartitions = async (...asked) => {
+      target.put(theirs, [])
+      return add(...asked)
+    }
+    const is = before && sides.digest(before)
+    const known = { isNoted: true, ...(is !== undefined && { wanted: is, is }) }
+    const { outcome } = await look({ known })
+    expect(outcome).toMatchObject({ result: 'conflict' })
+    expect([...target.has.keys()]).toEqual([days.name])
+    expect(await target.table('', days.name)).toBe(theirs)
+  },
+)
