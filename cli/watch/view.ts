@@ -88,7 +88,7 @@ const endLines = (seen: readonly Seen[]): string => seen.map(({ end }) => `${end
 
 /** A line now and then. */
 function plainView(terminal: Terminal): WatchView {
-  const told = new Map<string, { said: string; atMs: number }>()
+  const told = new Map<string, { said: string; plain: string; atMs: number }>()
   let isAway = false
   return {
     show: (seen) => {
@@ -96,8 +96,10 @@ function plainView(terminal: Terminal): WatchView {
       for (const { id, said, plain } of seen) {
         const last = told.get(id)
         const now = performance.now()
-        if (last?.said === said && now - last.atMs < plainIntervalMs) continue
-        told.set(id, { said, atMs: now })
+        // One that waits for its next scan says the same for hours.
+        const isOld = last?.plain === plain || (last !== undefined && now - last.atMs < plainIntervalMs)
+        if (last?.said === said && isOld) continue
+        told.set(id, { said, plain, atMs: now })
         terminal.out(`${asTyped(terminal, plain)}\n`)
       }
     },

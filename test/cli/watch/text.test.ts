@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test, vi } from 'vitest'
 import { type Info, RateMeter } from '../../../subjects/migrations/rate.ts'
 import { conditionLines, endLine, failuresLine, liveLine, plainLine } from '../../../cli/watch/text.ts'
 import { seenOf } from '../../../cli/watch/of-files.ts'
@@ -255,4 +255,17 @@ test('one that waits for approval says how to give it', () => {
   const line = endLine({ ...info('STOPPED'), conditions: [held] })
   expect(line).toContain('gantry migrations approve-deletions nightly')
   expect(line).not.toContain('resume')
+})
+
+test('a log gets a line that says the same as the one before it once, however long that takes', () => {
+  vi.useFakeTimers({ toFake: ['performance'] })
+  onTestFinished(() => void vi.useRealTimers())
+  const terminal = testTerminal({ isTty: false })
+  const view = watchView(terminal, 'table')
+  const idle = info('WAITING_FOR_NEXT_RECURRENCE')
+  for (const migratedBytes of [2 ** 20, 2 ** 20, 2 ** 21]) {
+    view.show([seenOf({ ...idle, progress: { ...idle.progress, migratedBytes } }, rate)])
+    vi.advanceTimersByTime(60_000)
+  }
+  expect(terminal.written.out.trim().split('\n')).toHaveLength(2)
 })

@@ -57,7 +57,7 @@ const columns: readonly Column<Migration>[] = [
         ''
       ),
     by: ({ changeLagSeconds }) => changeLagSeconds ?? -1,
-    width: 1.2,
+    width: 1.8,
   },
   {
     label: 'Priority',
