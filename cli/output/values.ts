@@ -23,8 +23,7 @@ const maxFileBytes = 1_048_576
 /**
  * The input of a call from the texts of its fields, by API name. Whether it is right the service says: a text that
  * cannot be converted stays as it is.
- * @throws GantryError INVALID_INPUT when a file or standard input cannot be read, an object is not written as JSON, a record not as
- * key=value, or a time not as one
+ * @throws GantryError INVALID_INPUT when a file or standard input cannot be read, an object is not written as JSON, or a record not as key=value
  */
 export async function inputOf(
   contract: Contract,
@@ -48,7 +47,7 @@ export async function inputOf(
         ? fetchLines(name, text, sources)
         : takesSiteFiles(field)
           ? await fetchProperties(field, name, text, sources)
-          : fetchMoment(field, name, text)
+          : fetchMoment(field, text)
     if (field.kind === 'object') checkJson(name, itsText)
     texts[field.name] = itsText
   }
@@ -62,16 +61,8 @@ export async function inputOf(
 }
 
 /** A time ago as the moment that it was. */
-function fetchMoment({ moment }: Field, typedName: string, text: FieldText): FieldText {
-  if (moment === undefined || typeof text !== 'string') return text
-  if (!ago.test(text)) {
-    if (!/^\d+$/.test(text) && Number.isNaN(Date.parse(text)))
-      throw new GantryError(
-        'INVALID_INPUT',
-        `${typedName} must be a time such as 2026-01-31T12:00:00Z, or how long ago, such as 30m, 1h or 2d`,
-      )
-    return text
-  }
+function fetchMoment({ moment }: Field, text: FieldText): FieldText {
+  if (moment === undefined || typeof text !== 'string' || !ago.test(text)) return text
   const then = new Date(Date.now() - durationMs(text))
   return moment === 'epoch' ? String(then.getTime()) : then.toISOString()
 }

@@ -90,9 +90,6 @@ test('a moment may be typed as how long ago it was', async () => {
   const moment = '2026-01-31T00:00:00Z'
   expect(await typed(resources.audit.list, 'since', moment)).toBe(moment)
   expect(await typed(resources.observability['query_scalar_metrics'], 'since', '1h')).toBe('1h')
-  await expect(typed(resources.audit.list, 'since', '30minutes')).rejects.toThrow(
-    '--since must be a time such as 2026-01-31T12:00:00Z, or how long ago, such as 30m, 1h or 2d',
-  )
   expect((await gantry(['audit', 'list', '--help'])).out).toContain('or how long ago, such as 30m, 1h or 2d')
 })
 
