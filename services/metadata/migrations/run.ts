@@ -377,12 +377,7 @@ export class Run {
     await concurrently(chunks, threadsOfMigration, async (chunk) => {
       for (let tables: readonly TableWork[] = chunk; tables.length > 0;) {
         const gates = await this.#dependencies.ends.gatesOf({ ...record, maxDrops })
-        const asked = {
-          database,
-          tables,
-          gates,
-          maxDrops: approvedDrops > 0 ? Infinity : maxDrops,
-        }
+        const asked = { database, tables, gates, maxDrops: approvedDrops > 0 ? Infinity : maxDrops }
         const { outcomes, left } = await this.#ask('bring-tables', sides, asked)
         const toWrite = new Set((await this.#taken(outcomes, seen)).map(({ name }) => name))
         await this.#tell(this.#progress)
@@ -772,6 +767,7 @@ export class Run {
 
   /** Why something is tried again, while it may pass. */
   #whyRetried(): string | undefined {
+    if (this.#book.figures.failed === 0) return undefined
     const [first, ...more] = [...this.#book.all()].filter(mayPass)
     if (first === undefined) return undefined
     const { kind, database, name, message } = first

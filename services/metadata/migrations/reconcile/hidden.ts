@@ -1,8 +1,38 @@
 import type { Table } from '../../../../subjects/metadata/objects.ts'
+import { StoreError } from '../../../drivers/contract/store-error.ts'
 import type { TableName } from '../../catalogs/contract/catalog.ts'
 import { hiddenNameOf } from '../../catalogs/hidden-tables.ts'
-import { canBecome } from './reconcile.ts'
+import type { Known } from './objects.ts'
+import { canBecome, type Done, droppedMeanwhile, type OnConflict } from './reconcile.ts'
 import type { Sides } from './sides.ts'
+
+/** Whether a table may get a hidden name: without a location, its folder would get that one too. */
+export const mayBeHidden = ({ writer, dry }: Sides, { partitionKeys, storage, view }: Table): boolean =>
+  writer.revealTable !== undefined &&
+  dry === undefined &&
+  partitionKeys.length > 0 &&
+  view === undefined &&
+  storage.location !== undefined
+
+/**
+ * Whether a table is to be made at the target, and may be by a hidden name: who reads it by its own name finds all of its
+ * partitions, or no table.
+ * @param is what is at the target
+ */
+export function isToBeHidden(
+  { digest }: Sides,
+  known: Known,
+  onConflict: OnConflict,
+  wanted: Table,
+  is: Table | undefined,
+): boolean {
+  const isOurs =
+    known.inHand === true ||
+    onConflict === 'overwrite' ||
+    known.is === (is && digest(is)) ||
+    (is === undefined && known.isHidden === true)
+  return isOurs && (is === undefined || !canBecome(is, wanted))
+}
 
 /**
  * Makes a table by its hidden name, or makes what is there of it what it is to be.
@@ -35,4 +65,50 @@ export async function dropHidden(
   const { database, name } = hiddenNameOf(table)
   if ((await target.table(database, name, signal)) !== undefined)
     await writer.dropTable({ database, name }, signal)
+}
+
+/**
+ * Gives a hidden table its name.
+ * @param before what it takes the place of: of other partition keys, or a view
+ * @returns false where somebody has made or changed what has its name meanwhile
+ */
+export async function isRevealed(
+  sides: Sides,
+  before: Table | undefined,
+  wanted: Table,
+  signal: AbortSignal,
+): Promise<boolean> {
+  try {
+    if (before !== undefined) await dropUnchanged(sides, before, signal)
+    await sides.writer.revealTable!(wanted, signal)
+    return true
+  } catch (error) {
+    if (error instanceof StoreError && error.failure === 'changed') return false
+    throw error
+  }
+}
+
+/** Drops a table for one that takes its place, unless somebody has changed it meanwhile. */
+async function dropUnchanged(
+  { target, writer, digest }: Sides,
+  before: Table,
+  signal: AbortSignal,
+): Promise<void> {
+  const { database, name } = before
+  const is = await target.table(database, name, signal)
+  if (is === undefined) return
+  if (digest(is) !== digest(before))
+    throw new StoreError('changed', 'another program changed it at the same time')
+  await writer.dropTable({ database, name }, signal)
+}
+
+/** What a table has become that has just got its name. */
+export async function madeOf(sides: Sides, wanted: Table, signal: AbortSignal): Promise<Done> {
+  const now = await sides.target.table(wanted.database, wanted.name, signal)
+  if (now === undefined) throw new StoreError('changed', droppedMeanwhile)
+  return {
+    result: 'created',
+    settled: { wanted: sides.digest(wanted), is: sides.digest(now) },
+    isOwn: true,
+  }
 }

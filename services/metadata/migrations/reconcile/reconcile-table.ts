@@ -14,14 +14,13 @@ import {
   type SeenWriteIds,
   type Written,
 } from './objects.ts'
-import { dropHidden, makeHidden } from './hidden.ts'
+import { dropHidden, isRevealed, isToBeHidden, madeOf, makeHidden, mayBeHidden } from './hidden.ts'
 import { type PartitionsDone, reconcilePartitions } from './partitions.ts'
 import { carryPrivileges, type Standing } from './privileges.ts'
 import {
   canBecome,
   conflictMessage,
   type Done,
-  droppedMeanwhile,
   type OnConflict,
   outcomeOf,
   settle,
@@ -129,13 +128,12 @@ export async function reconcileTable(
     let { after: from, counted } = asked
     let made: Done | undefined
     let done: PartitionsDone | undefined
-    const hiding =
-      isPartitioned && renamed === undefined
-        ? await toBeHidden(sides, { ...asked, known }, wanted, signal)
+    let first =
+      renamed === undefined && mayBeHidden(sides, wanted)
+        ? { is: await sides.target.table(database, name, signal) }
         : undefined
-    if (hiding !== undefined) {
+    if (first !== undefined && isToBeHidden(sides, known, onConflict, wanted, first.is)) {
       writing()
-      const { before } = hiding
       const isNew = await makeHidden(sides, wanted, signal)
       const hidden = hiddenNameOf(wanted)
       if (isNew) [from, counted] = [undefined, 0]
@@ -152,12 +150,12 @@ export async function reconcileTable(
         const message = `${partitionsSoFar} of its partitions are added; it gets its name when all of them are`
         return { ...id, result: 'waiting', message, isHidden: true, partitions: partitionsSoFar }
       }
-      if (await isRevealed(sides, before, wanted, signal)) {
+      if (await isRevealed(sides, first.is, wanted, signal)) {
         await carryAllPartitionStatistics(sides, wanted, signal)
         made = await madeOf(sides, wanted, signal)
       } else {
         await dropHidden(sides, wanted, signal)
-        ;[done, from, counted] = [undefined, undefined, 0]
+        ;[done, from, counted, first] = [undefined, undefined, 0, undefined]
       }
     } else if (asked.known.isHidden === true || asked.known.inHand === true) {
       // Others have made it by its own name meanwhile, or it has no partitions any more.
@@ -165,7 +163,8 @@ export async function reconcileTable(
       if (asked.known.isHidden === true) [from, counted] = [undefined, 0]
     }
     const settled =
-      made ?? (await settleTable(sides, { known: renamed ?? known, onConflict, wanted, writing }, signal))
+      made ??
+      (await settleTable(sides, { known: renamed ?? known, onConflict, wanted, first, writing }, signal))
     if (settled === undefined) return { ...id, result: 'conflict', message: conflictMessage }
     if (isPartitioned && done === undefined) {
       if (settled.result === 'created') [from, counted] = [undefined, 0]
@@ -233,29 +232,6 @@ export async function reconcileTable(
 }
 
 /**
- * Whether a table is to be made at the target, and may be by a hidden name: who reads it by its own name finds all of its
- * partitions, or no table.
- * @returns what it takes the place of; undefined where it is not to be hidden
- */
-async function toBeHidden(
-  { writer, target, dry, digest }: Sides,
-  { database, name, known, onConflict }: TableAsked,
-  wanted: Table,
-  signal: AbortSignal,
-): Promise<{ readonly before: Table | undefined } | undefined> {
-  if (writer.revealTable === undefined || dry !== undefined) return undefined
-  // Its folder would get the hidden name.
-  if (wanted.storage.location === undefined) return undefined
-  const is = await target.table(database, name, signal)
-  const isOurs =
-    known.inHand === true ||
-    onConflict === 'overwrite' ||
-    known.is === (is && digest(is)) ||
-    (is === undefined && known.isHidden === true)
-  return isOurs && (is === undefined || !canBecome(is, wanted)) ? { before: is } : undefined
-}
-
-/**
  * Drops a transactional table that was dropped and made anew at the source, as what is said of its writes is of others, or that
  * others have written to, where that is to be overwritten.
  * @returns whether it did
@@ -278,52 +254,6 @@ async function dropRemade(
   writing()
   await writer.dropTable({ database, name }, signal)
   return true
-}
-
-/**
- * Gives a hidden table its name.
- * @param before what it takes the place of: of other partition keys, or a view
- * @returns false where somebody has made or changed what has its name meanwhile
- */
-async function isRevealed(
-  sides: Sides,
-  before: Table | undefined,
-  wanted: Table,
-  signal: AbortSignal,
-): Promise<boolean> {
-  try {
-    if (before !== undefined) await dropUnchanged(sides, before, signal)
-    await sides.writer.revealTable!(wanted, signal)
-    return true
-  } catch (error) {
-    if (error instanceof StoreError && error.failure === 'changed') return false
-    throw error
-  }
-}
-
-/** Drops a table for one that takes its place, unless somebody has changed it meanwhile. */
-async function dropUnchanged(
-  { target, writer, digest }: Sides,
-  before: Table,
-  signal: AbortSignal,
-): Promise<void> {
-  const { database, name } = before
-  const is = await target.table(database, name, signal)
-  if (is === undefined) return
-  if (digest(is) !== digest(before))
-    throw new StoreError('changed', 'another program changed it at the same time')
-  await writer.dropTable({ database, name }, signal)
-}
-
-/** What a table has become that has just got its name. */
-async function madeOf(sides: Sides, wanted: Table, signal: AbortSignal): Promise<Done> {
-  const now = await sides.target.table(wanted.database, wanted.name, signal)
-  if (now === undefined) throw new StoreError('changed', droppedMeanwhile)
-  return {
-    result: 'created',
-    settled: { wanted: sides.digest(wanted), is: sides.digest(now) },
-    isOwn: true,
-  }
 }
 
 /**
@@ -361,19 +291,33 @@ async function settleTable(
     known,
     onConflict,
     wanted,
+    first,
     writing,
-  }: { known: Known; onConflict: OnConflict; wanted: Table; writing: Writing },
+  }: {
+    known: Known
+    onConflict: OnConflict
+    wanted: Table
+    /** What is at the target, where it has just been read. */
+    first: { readonly is: Table | undefined } | undefined
+    writing: Writing
+  },
   signal: AbortSignal,
 ): Promise<Done | undefined> {
   const { writer, target } = sides
   const { database, name } = wanted
+  let unread = first
+  const read = async () => {
+    const { is } = unread ?? { is: await target.table(database, name, signal) }
+    unread = undefined
+    return is
+  }
   return settle(
     sides,
     known,
     onConflict,
     {
       wanted,
-      read: () => target.table(database, name, signal),
+      read,
       create: () => writer.createTable(wanted, signal),
       alter: async (is) => {
         if (canBecome(is, wanted)) return writer.alterTable(wanted, signal)
