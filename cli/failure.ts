@@ -1,6 +1,6 @@
 import { problemOfFile } from '../config/file-problem.ts'
 import { GantryError, isGantryError, type Problem } from '../subjects/kit/errors.ts'
-import { fieldNames, type Shape, typed } from './output/shape.ts'
+import { fieldNames, orAgo, type Shape, typed } from './output/shape.ts'
 import { asTyped } from './typed-command.ts'
 import { printable, printableLines, type Terminal } from './output/terminal.ts'
 
@@ -19,18 +19,29 @@ export class RefusedInput extends GantryError {
 export const withFix = (error: GantryError, fix: string): GantryError =>
   new RefusedInput(error, `${error instanceof RefusedInput ? error.forPeople : error.message}; ${fix}`)
 
-/** The error with the flag beside each field that it names, when it names any. */
-export const withFlags = (error: unknown, shape: Shape): unknown =>
-  inWords(error, (name) => {
-    const field = [...shape.args, ...shape.flags].find((one) => one.name === name)
+/** The error with the flag beside each field that it names, when it names any, and with what else may be typed there. */
+export function withFlags(error: unknown, shape: Shape): unknown {
+  const fieldOf = (name: string) => [...shape.args, ...shape.flags].find((one) => one.name === name)
+  const wordOf = (name: string) => {
+    const field = fieldOf(name)
     return field === undefined ? undefined : typed(shape, field)
-  })
+  }
+  return inWords(error, wordOf, (name) => (fieldOf(name)?.moment === undefined ? '' : `, ${orAgo}`))
+}
 
-/** The error with what the caller has set for each field that it names. @param wordOf what that is; undefined for no field of its */
-export function inWords(error: unknown, wordOf: (field: string) => string | undefined): unknown {
+/**
+ * The error with what the caller has set for each field that it names.
+ * @param wordOf what that is; undefined for no field of its
+ * @param more what is to be said after the problem of a field
+ */
+export function inWords(
+  error: unknown,
+  wordOf: (field: string) => string | undefined,
+  more: (field: string) => string = () => '',
+): unknown {
   if (!isGantryError(error) || !codesOfFields.includes(error.code)) return error
   const text = isProblems(error.details)
-    ? error.details.map((problem) => problemText(problem, wordOf)).join('; ')
+    ? error.details.map((problem) => `${problemText(problem, wordOf)}${more(problem.field)}`).join('; ')
     : error.message.replaceAll(fieldNames, (name) => wordOf(name) ?? name)
   return text === error.message ? error : new RefusedInput(error, text)
 }

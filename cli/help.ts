@@ -2,7 +2,7 @@ import { type Contract, verbOf } from '../subjects/kit/contract.ts'
 import type { JsonSchema } from '../subjects/kit/json-schema.ts'
 import { defaultHome, homeVariable, product, tokenVariable } from '../subjects/kit/names.ts'
 import { exitCodes } from './exit-codes.ts'
-import { type Field, fieldNames, type Shape, typed } from './output/shape.ts'
+import { type Field, fieldNames, orAgo, type Shape, typed } from './output/shape.ts'
 import { printable } from './output/terminal.ts'
 import { mayBeElsewhere, takesSiteFiles } from './output/values.ts'
 
@@ -27,7 +27,7 @@ export function explanation(field: Field, { flags }: Shape): string {
   const { schema, kind, required } = field
   const notes = [
     ...(kind === 'list' || kind === 'record' ? ['may be repeated'] : []),
-    ...(field.moment === undefined ? [] : ['or how long ago, such as 30m, 1h or 2d']),
+    ...(field.moment === undefined ? [] : [orAgo]),
     ...(field.lines ? ['or @file with one per line, as printed by find'] : []),
     ...(takesSiteFiles(field) ? ['or @file for the properties in a core-site.xml or hdfs-site.xml'] : []),
     ...(mayBeElsewhere(field) ? ['or @file, or - for stdin'] : []),

@@ -4,7 +4,7 @@ import { isDeepStrictEqual } from 'node:util'
 import { GantryError, isGantryError } from '../../subjects/kit/errors.ts'
 import { fieldsOf, jsonSchema } from '../../subjects/kit/json-schema.ts'
 import { allPages } from '../../subjects/kit/pages.ts'
-import { plural } from '../../subjects/kit/plural.ts'
+import { listed, plural } from '../../subjects/kit/plural.ts'
 import { type Context, type Globals, withSession } from '../context.ts'
 import { isUnreachable } from '../exit-codes.ts'
 import { isRow, type Row } from '../output/fields.ts'
@@ -101,7 +101,13 @@ export async function apply(
   throw new GantryError(first.code, `${which}: ${text}`, { cause: first })
 }
 
-const nameIn = ({ by }: DocumentKind, spec: Row): string => by.map((field) => String(spec[field])).join(' ')
+const namesOf = ({ by, byIfGiven = [] }: DocumentKind, spec: Row): string[] =>
+  [...by, ...byIfGiven].filter((field) => spec[field] !== undefined)
+
+const nameIn = (kind: DocumentKind, spec: Row): string =>
+  namesOf(kind, spec)
+    .map((field) => String(spec[field]))
+    .join(' ')
 
 async function textOf({ cwd, readStdin }: Context, file: string): Promise<string> {
   if (file === '-') return readStdin()
@@ -117,12 +123,12 @@ async function textOf({ cwd, readStdin }: Context, file: string): Promise<string
 async function applyOne(session: Session, document: Document, dryRun: boolean): Promise<Result> {
   const { kind, kindName, spec, place } = document
   const name = nameIn(kind, spec)
+  const { by, byIfGiven = [], compared = (one: Row) => one } = kind
   try {
     const found = (await rowsOf(session, kind)).flatMap((row) => {
       const there = kind.specOf(row)
-      return there !== undefined && kind.by.every((field) => there[field] === spec[field])
-        ? [{ row, there }]
-        : []
+      const isIt = there !== undefined && [...by, ...byIfGiven].every((field) => there[field] === spec[field])
+      return isIt ? [{ row, there }] : []
     })
     if (found.length > 1)
       throw new GantryError(
@@ -135,21 +141,24 @@ async function applyOne(session: Session, document: Document, dryRun: boolean): 
       const token = isRow(reply) && typeof reply['token'] === 'string' ? { token: reply['token'] } : {}
       return { kind: kindName, name, action: 'created', differences: [], ...token }
     }
-    const changed = differing(kind, spec, known.there)
+    const [wanted, there] = [compared(spec), compared(known.there)]
+    const changed = differing(kind, wanted, there)
     // Whether those that are stored are the same, no reply tells.
     const sent = isChangeable(kind) ? (kind.secrets ?? []).filter((field) => spec[field] !== undefined) : []
     const differences = [
       ...changed.map(
         (field) =>
-          `${field}: ${valueText(known.there[field], field) || 'none'} → ${valueText(spec[field], field)}`,
+          `${field}: ${valueText(there[field], field) || 'none'} → ${valueText(wanted[field], field)}`,
       ),
       ...sent.map((field) => `${field}: sent, as secrets cannot be compared`),
     ]
     const done = { kind: kindName, name, differences } as const
     if (differences.length === 0) return { ...done, action: 'unchanged' }
     if (!isChangeable(kind) && kind.replace !== undefined) {
-      if (!dryRun)
-        await replace(session, { ...kind, replace: kind.replace }, { spec, there: known.there, changed })
+      const replaced = { ...kind, replace: kind.replace }
+      await (dryRun
+        ? requireReplaceable(session, replaced, { spec, changed })
+        : replace(session, replaced, { spec, there: known.there, changed }))
       return { ...done, action: 'replaced' }
     }
     const call = changeOf(kind, spec, known.row, changed)
@@ -169,19 +178,46 @@ async function applyOne(session: Session, document: Document, dryRun: boolean): 
 
 const isChangeable = ({ isPut, update }: DocumentKind): boolean => isPut === true || update !== undefined
 
+type Replaced = DocumentKind & { readonly replace: Replacement }
+
+/** What a replacement would be refused for. @throws GantryError IN_USE */
+async function requireReplaceable(
+  session: Session,
+  { replace: { by, attachedAs } }: Replaced,
+  { spec, changed }: { readonly spec: Row; readonly changed: readonly string[] },
+): Promise<void> {
+  if (attachedAs === undefined) return
+  const id = String(spec[by])
+  const kind = documentKinds['migration']!
+  const users = (await rowsOf(session, kind)).filter((row) => {
+    const attached = kind.specOf(row)?.[attachedAs]
+    return Array.isArray(attached) && attached.includes(id)
+  })
+  if (users.length === 0) return
+  const names = users.map((row) => String(row['migrationId']))
+  const which = listed('migration', names)
+  throw notChangeable(changed, new GantryError('IN_USE', `${id} is in use: detach it from ${which} first`))
+}
+
+function notChangeable(
+  changed: readonly string[],
+  { code, message, details, cause }: GantryError,
+): GantryError {
+  const text = `${changed.join(', ')} cannot be changed: ${message}, or give the object in the file another name`
+  return new GantryError(code, text, { cause, details })
+}
+
 /** Deletes an object that nothing changes, and makes it again; where that fails, as it was. */
 async function replace(
   session: Session,
-  { create, replace: its }: DocumentKind & { readonly replace: Replacement },
+  { create, replace: its }: Replaced,
   { spec, there, changed }: { readonly spec: Row; readonly there: Row; readonly changed: readonly string[] },
 ): Promise<void> {
   try {
     await session.call(its.delete, { [its.by]: spec[its.by] })
   } catch (error) {
     if (!isGantryError(error, 'IN_USE')) throw error
-    const { code, message, details } = error
-    const text = `${changed.join(', ')} cannot be changed: ${message}, or give the object in the file another name`
-    throw new GantryError(code, text, { cause: error, details })
+    throw notChangeable(changed, error)
   }
   try {
     await session.call(create, spec)
@@ -247,17 +283,15 @@ function changeOf(
 
 /** All that the platform has of the contract's list. */
 async function rowsOf(session: Session, kind: DocumentKind): Promise<Row[]> {
-  const rows = await listed(session, kind)
+  const rows = await rowsInList(session, kind)
   const { get } = kind
   if (get === undefined) return rows
   const whole = async (row: Row) =>
-    row[get.ifAny] === undefined
-      ? row
-      : ((await session.call(get.contract, { [get.by]: row[get.by] })) as Row)
+    get.isPart(row) ? ((await session.call(get.contract, { [get.by]: row[get.by] })) as Row) : row
   return Promise.all(rows.map(whole))
 }
 
-async function listed(session: Session, { list, after, by }: DocumentKind): Promise<Row[]> {
+async function rowsInList(session: Session, { list, after, by }: DocumentKind): Promise<Row[]> {
   // The contract says that its reply is one, or a list of them.
   const page = (input: object) => session.call(list, input) as Promise<Row[]>
   if (by.length === 0) return [(await session.call(list, {})) as Row]

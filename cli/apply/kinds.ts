@@ -14,6 +14,7 @@ import { metadataCatalogs } from '../../subjects/metadata/catalogs.ts'
 import { type CatalogKind, catalogKinds } from '../../subjects/metadata/kinds.ts'
 import { metadataMigrations } from '../../subjects/metadata/migrations.ts'
 import { metadataRules } from '../../subjects/metadata/rules.ts'
+import { bandwidth, bandwidthUnits, unlimited } from '../../subjects/migrations/bandwidth.ts'
 import { migrations } from '../../subjects/migrations/migrations.ts'
 import type { MigrationState } from '../../subjects/migrations/model/model.ts'
 import { periodSeconds } from '../../subjects/migrations/model/recurrence.ts'
@@ -27,6 +28,8 @@ import type { Row } from '../output/fields.ts'
 export interface Replacement {
   readonly delete: Contract
   readonly by: string
+  /** Field of migrations that names it: one that has it keeps it from being deleted. */
+  readonly attachedAs?: string
 }
 
 /** A kind of document, and the contracts that do what it says. Its `spec` is the input of `create`, which validates it. */
@@ -38,10 +41,16 @@ export interface DocumentKind {
   readonly replace?: Replacement
   /** All of them; or of what there is only one, that. */
   readonly list: Contract
-  /** Shows all of a row that has this field, of which a list has not all. */
-  readonly get?: { readonly contract: Contract; readonly by: string; readonly ifAny: string }
+  /** Shows all of a row of which the list has a part. */
+  readonly get?: {
+    readonly contract: Contract
+    readonly by: string
+    readonly isPart: (row: Row) => boolean
+  }
   /** Fields of the spec by which it is found again; none where there is only one. */
   readonly by: readonly string[]
+  /** Further ones that not all of its objects have. */
+  readonly byIfGiven?: readonly string[]
   /** Field of the rows of `list` that a page begins after; undefined where there are no pages. */
   readonly after?: string
   /** What a row of `list` says in the terms of the spec; undefined for what is of another kind, or comes with the platform. */
@@ -52,6 +61,8 @@ export interface DocumentKind {
   readonly secrets?: readonly string[]
   /** Field by which `update` finds it, of the row of `list`. */
   readonly updateBy?: readonly [field: string, ofRow: string]
+  /** What a spec says, with one field in place of several that are the same together; what is compared. */
+  readonly compared?: (spec: Row) => Row
   /** Fields that are the same whatever they are written as. */
   readonly same?: Readonly<Record<string, (value: unknown) => unknown>>
   /** Names of fields in `update`, where they are others. */
@@ -157,12 +168,22 @@ const ruleFields: Readonly<Record<RuleType, (row: Row) => Row | undefined>> = {
 
 const moment = (value: unknown): unknown => Date.parse(String(value))
 
-function rule(resource: Readonly<Record<string, Contract>>, type: RuleType): DocumentKind {
+function rule(
+  resource: Readonly<Record<string, Contract>>,
+  attachedAs: 'exclusions' | 'inclusions',
+  type: RuleType,
+): DocumentKind {
   return {
     create: resource[`create-${kebab(type)}`]!,
     list: resource['list']!,
-    ...(type === 'paths' && { get: { contract: resource['get']!, by: 'id', ifAny: 'pathCount' } }),
-    replace: { delete: resource['delete']!, by: 'id' },
+    ...(type === 'paths' && {
+      get: {
+        contract: resource['get']!,
+        by: 'id',
+        isPart: ({ pathCount }) => pathCount !== undefined,
+      },
+    }),
+    replace: { delete: resource['delete']!, by: 'id', attachedAs },
     by: ['id'],
     after: 'id',
     specOf: (row) => {
@@ -186,6 +207,44 @@ const ids = (rules: unknown): unknown =>
 /** Whether a migration is to run wherever it is made again: it does so here, or waits for it. */
 const isToRun = (state: MigrationState): boolean =>
   !['NONSCHEDULED', 'STOPPING', 'STOPPED', 'COMPLETED'].includes(state)
+
+/** A list of migrations shows rules as long as there is room for them. */
+function lacksRules({ exclusions: excluded, inclusions: included, ruleCount }: Row): boolean {
+  const length = (rules: unknown) => (Array.isArray(rules) ? rules.length : 0)
+  return length(excluded) + length(included) < Number(ruleCount)
+}
+
+/** The largest unit of which it is a whole number. */
+function inUnits(bytes: number): Row {
+  if (bytes === unlimited) return { limit: unlimited }
+  const fitting = Object.entries(bandwidthUnits).filter(([, size]) => bytes % size === 0)
+  const [unit, size] = fitting.reduce((largest, one) => (one[1] > largest[1] ? one : largest))
+  return { limit: bytes / size, unit }
+}
+
+function bandwidthSpec({ scope, name, limitBytesPerSecond, limitRequestsPerSecond, schedule }: Row): Row {
+  return {
+    scope,
+    ...(name !== undefined && { name }),
+    ...inUnits(Number(limitBytesPerSecond)),
+    requests: limitRequestsPerSecond,
+    ...(schedule !== undefined && { schedule }),
+  }
+}
+
+function comparedBandwidth({ limit, unit, requests, ...rest }: Row): Row {
+  const orNone = (value: unknown) => (value === unlimited ? 'none' : value)
+  const bytes = limit === unlimited ? limit : Number(limit) * bandwidthUnits[String(unit)]!
+  return {
+    ...rest,
+    ...(limit !== undefined && { limitBytesPerSecond: orNone(bytes) }),
+    ...(requests !== undefined && { requests: orNone(requests) }),
+  }
+}
+
+/** The global one is listed though nobody has set it. */
+const limitsNothing = ({ limitBytesPerSecond, limitRequestsPerSecond, schedule }: Row): boolean =>
+  limitBytesPerSecond === unlimited && limitRequestsPerSecond === unlimited && schedule === undefined
 
 function migrationSpec(row: Row): Row {
   const spec = sameNames(migrations.create, { actionPolicy: 'targetActionPolicy' })(row)
@@ -215,8 +274,12 @@ export const documentKinds: Readonly<Record<string, DocumentKind>> = {
   ...Object.fromEntries(
     Object.keys(filesystemKinds).map((kind) => [`filesystem-${kind}`, filesystem(kind as FilesystemKind)]),
   ),
-  ...Object.fromEntries(ruleTypes.map((type) => [`exclusion-${kebab(type)}`, rule(exclusions, type)])),
-  ...Object.fromEntries(ruleTypes.map((type) => [`inclusion-${kebab(type)}`, rule(inclusions, type)])),
+  ...Object.fromEntries(
+    ruleTypes.map((type) => [`exclusion-${kebab(type)}`, rule(exclusions, 'exclusions', type)]),
+  ),
+  ...Object.fromEntries(
+    ruleTypes.map((type) => [`inclusion-${kebab(type)}`, rule(inclusions, 'inclusions', type)]),
+  ),
   'path-mapping': {
     create: pathMappings.create,
     list: pathMappings.list,
@@ -229,11 +292,22 @@ export const documentKinds: Readonly<Record<string, DocumentKind>> = {
     create: migrations.create,
     update: migrations.update,
     list: migrations.list,
+    get: { contract: migrations.get, by: 'migrationId', isPart: lacksRules },
     by: ['migrationId'],
     after: 'migrationId',
     specOf: migrationSpec,
     same: { recurringPeriod: (value) => periodSeconds(value as number | string) },
     updateNames: { recurringPeriod: 'recurringPeriodSeconds' },
+  },
+  'bandwidth-limit': {
+    create: bandwidth.set,
+    isPut: true,
+    list: bandwidth.list,
+    by: ['scope'],
+    byIfGiven: ['name'],
+    specOf: bandwidthSpec,
+    compared: comparedBandwidth,
+    isBuiltIn: limitsNothing,
   },
   ...Object.fromEntries(
     Object.keys(catalogKinds).map((kind) => [`catalog-${kind}`, catalog(kind as CatalogKind)]),

@@ -210,12 +210,14 @@ async function openConnections(broker: BrokerServer, { identity }: Configuration
     .map(({ subject }) => subject)
   const subjectsOf = (resource: keyof typeof internalResources) =>
     Object.values(internalResources[resource]).map(({ subject }: { readonly subject: string }) => subject)
-  const [platform, auth, system, discovery, edge, credentials, lookup, doors] = await Promise.all([
-    connect('PLATFORM', 'state'),
+  // nats-server reads an account when somebody first connects to it, and reads it again for each who does so meanwhile: for
+  // a moment it offers nothing then, and an account that is to take it over would have nothing for as long as the server runs.
+  const platform = await connect('PLATFORM', 'state')
+  const edge = await connect('GANTRY', edgeUser, publicSubjects)
+  const [auth, system, discovery, credentials, lookup, doors] = await Promise.all([
     connect('AUTH', 'callout'),
     connect('SYS', 'system'),
     connect('PLATFORM', 'discovery'),
-    connect('GANTRY', edgeUser, publicSubjects),
     connect('PLATFORM', edgeUser, subjectsOf('authenticationInternal')),
     connect('PLATFORM', edgeUser, subjectsOf('extensionsInternal')),
     connectServices((name) => connect('PLATFORM', name)),

@@ -10,6 +10,7 @@ import {
   variableOf,
 } from '../../config/port-settings.ts'
 import { defaultLogLevel, logLevels } from '../../subjects/observability/logging.ts'
+import { isGantryError } from '../../subjects/kit/errors.ts'
 import { product } from '../../subjects/kit/names.ts'
 import {
   candidatesFor,
@@ -25,6 +26,7 @@ import type { Context, Globals } from '../context.ts'
 import type { CopyOptions } from '../copy/copy.ts'
 import { verificationLevels } from '../../subjects/migrations/model/verification-terms.ts'
 import { exitCodes } from '../exit-codes.ts'
+import { withFix } from '../failure.ts'
 import { examplesText } from '../help.ts'
 import { presentOwn } from '../output/present.ts'
 
@@ -101,7 +103,14 @@ export function addHandWritten(program: Command, context: Context): void {
       const { OfFiles } = await import('../watch/of-files.ts')
       const { OfMetadata } = await import('../watch/of-metadata.ts')
       const watched = metadata === true ? new OfMetadata(name) : new OfFiles(name)
-      context.exitCode = await watch(context, command.optsWithGlobals<Globals>(), watched)
+      try {
+        context.exitCode = await watch(context, command.optsWithGlobals<Globals>(), watched)
+      } catch (error) {
+        const mayBeOther = name !== undefined && isGantryError(error, 'NOT_FOUND')
+        if (!mayBeOther) throw error
+        const flag = metadata === true ? 'omit --metadata' : 'add --metadata'
+        throw withFix(error, `for a migration of ${metadata === true ? 'files' : 'metadata'}, ${flag}`)
+      }
     })
   addCopy(program, context)
   addApply(program, context)

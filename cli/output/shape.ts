@@ -29,6 +29,9 @@ export interface Field {
   readonly choices: readonly string[] | undefined
 }
 
+/** How a moment may be typed too. */
+export const orAgo = 'or how long ago, such as 30m, 1h or 2d'
+
 /** A contract's input on the command line. */
 export interface Shape {
   readonly args: readonly Field[]

@@ -3,6 +3,10 @@ import { printable, type Terminal } from './terminal.ts'
 
 /** Narrower than this a column is hard to read. */
 const minColumnWidth = 12
+/** A word that is longer may be broken. */
+const maxWordWidth = 20
+/** Where a long word, such as a path, a subject or the name of a field, is broken first. */
+const joints = '(?<=[./:,_=-]|[a-z](?=[A-Z]))'
 const gap = 2
 
 const noLines = {
@@ -55,7 +59,16 @@ const maxWholeShare = 0.6
 const isKey = (title: string, column: number): boolean => column === 0 || title === 'id'
 
 /** How a thing is: what people look for in a list first, beside the name. */
-const lastToGo = ['state', 'status', 'migratedPercentage', 'failedPathCount', 'failedPaths']
+const lastToGo = [
+  'state',
+  'status',
+  'result',
+  'migratedPercentage',
+  'failedPathCount',
+  'failedPaths',
+  'totalDiscrepancies',
+  'totalDifferences',
+]
 
 /** What is left when one column less is shown; the first one stays. */
 function withoutLeast(titles: readonly string[], columns: readonly number[]): readonly number[] {
@@ -73,6 +86,7 @@ function fittingWidths(
   const natural = titles.map((_, column) => Math.max(...rows.map((row) => row[column]!.length)))
   const isWhole = (column: number) =>
     isKey(titles[column]!, column) && natural[column]! <= columns * maxWholeShare
+  const minimal = titles.map((_, column) => leastWidth(rows.slice(1).map((row) => row[column]!)))
   const sumOf = (widths: readonly number[]) => widths.reduce((sum, width) => sum + width + gap, -gap)
   if (sumOf(natural) <= columns) return undefined
   for (let shown: readonly number[] = [...titles.keys()]; ; shown = withoutLeast(titles, shown)) {
@@ -80,7 +94,7 @@ function fittingWidths(
     const flexible = () =>
       widths
         .map((width, index) => ({ width, index }))
-        .filter(({ width, index }) => width > minColumnWidth && !isWhole(shown[index]!))
+        .filter(({ width, index }) => width > minimal[shown[index]!]! && !isWhole(shown[index]!))
     while (sumOf(widths) > columns) {
       const [widest] = flexible().toSorted((one, other) => other.width - one.width)
       if (widest === undefined) break
@@ -90,6 +104,16 @@ function fittingWidths(
       return shown.map((column, index) => ({ column, width: widths[index]! }))
   }
 }
+
+/** What a column takes for its words to stay whole, within bounds. */
+const leastWidth = (cells: readonly string[]): number =>
+  Math.max(
+    minColumnWidth,
+    ...cells
+      .flatMap((cell) => cell.split(new RegExp(` |${joints}`)))
+      .map(({ length }) => length)
+      .filter((length) => length <= maxWordWidth),
+  )
 
 /** A text in lines of a width, broken between words where it can be. */
 export function wrapped(text: string, width: number): string {
@@ -102,12 +126,16 @@ export function wrapped(text: string, width: number): string {
       continue
     }
     if (line !== '') done.push(line)
-    const pieces = word.match(new RegExp(`.{1,${width}}`, 'gsu')) ?? ['']
+    const pieces = word.match(longestPieces(width)) ?? ['']
     done.push(...pieces.slice(0, -1))
     line = pieces.at(-1)!
   }
   return [...done, line].join('\n')
 }
+
+/** All that fits, or else up to a joint, or else as much as there is room for. */
+const longestPieces = (width: number): RegExp =>
+  new RegExp(`.{1,${width}}$|.{1,${width}}${joints}|.{1,${width}}`, 'gsu')
 
 const lines = (text: string): string =>
   text

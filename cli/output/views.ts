@@ -19,20 +19,21 @@ const filesAndBytes = (files: number, bytes: number): string =>
 
 /** What was found and copied; how long and how fast once that is over. */
 function migrationFigures(reply: Row): Row {
-  const { migrationStartTime: start, migrationCompleteTime: end, recurringMigration } = reply
-  if (typeof start !== 'string') return {}
+  const { migrationCompleteTime: end, recurringMigration, bytesInProgress } = reply
+  if (reply['migrationStartTime'] === undefined) return {}
   const sum = (...paths: string[]) =>
     paths.reduce((all, path) => all + (Number(fieldOf(reply, path)) || 0), 0)
   const found = 'scannerSummary.progressSummary'
   const copied = ['scannerSummary.contentSummary', 'clientActivitySummary']
   const files = sum(...copied.map((one) => `${one}.fileCount`))
   const bytes = sum(...copied.map((one) => `${one}.byteCount`))
-  // Of one that repeats its scans, the times are those of the first start and the last end.
-  const seconds =
-    typeof end === 'string' && recurringMigration !== true ? (Date.parse(end) - Date.parse(start)) / 1_000 : 0
+  const partial = Number(bytesInProgress) || 0
+  // Of one that repeats its scans, the figures are those of all of them.
+  const seconds = end !== undefined && recurringMigration !== true ? Number(reply['runningSeconds']) : 0
   return {
     found: filesAndBytes(sum(`${found}.filesScanned`), sum(`${found}.bytesScanned`)),
     copied: filesAndBytes(files, bytes),
+    ...(partial > 0 && { inProgress: sizeText(partial) }),
     ...(seconds > 0 && {
       duration: durationText(seconds),
       rate: `${countText(files / seconds)} files/s, ${rateText(bytes / seconds)}`,
@@ -126,6 +127,23 @@ export const views: Readonly<Record<string, View>> = {
       'unreadablePaths',
       'bytesRead',
       'rowsLeftOut',
+    ],
+  },
+  MetadataComparison: {
+    fields: ['id', 'migrationName', 'purpose', 'status', 'message', 'createdAt', 'startedAt', 'finishedAt'],
+    onceStarted: ['same', 'totalDifferences'],
+    ifAny: [
+      'toCreate',
+      'toChange',
+      'toDrop',
+      'onlyAtTarget',
+      'conflicts',
+      'waiting',
+      'refused',
+      'partitionsSame',
+      'partitionsToAdd',
+      'partitionsToChange',
+      'partitionsToDrop',
     ],
   },
   SourceCleanup: {

@@ -144,7 +144,7 @@ export const audit = resource('audit', {
     errors: [],
     http: [{ method: 'GET', path: '/api/v1/admin/audit' }],
     cli: {
-      columns: ['time', 'user', 'keyName', 'what', 'object', 'details', 'from', 'result', 'count'],
+      columns: ['time', 'user', 'what', 'object', 'result', 'keyName', 'details', 'from', 'count'],
       example: 'gantry audit list --what gantry.services.v1.keys --since 2026-01-31T00:00:00Z',
     },
     deadlineMs: auditDeadlineMs,

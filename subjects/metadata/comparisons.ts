@@ -66,6 +66,10 @@ export type MetadataComparison = Static<typeof MetadataComparison>
 const comparisonId = Uuid('Id of the comparison')
 const byId = strict({ comparisonId })
 const audit = { object: 'comparisonId' } as const
+const showDifferences = {
+  command: 'gantry metadata-comparisons report {id}',
+  when: { field: 'totalDifferences', isNot: 0 },
+} as const
 
 /** Comparisons of both catalogs as a migration makes them, without writing anything: plans and verifications. */
 export const metadataComparisons = resource('metadata-comparisons', {
@@ -84,6 +88,10 @@ export const metadataComparisons = resource('metadata-comparisons', {
     cli: {
       args: ['migrationName'],
       example: 'gantry metadata-comparisons create lake --purpose plan',
+      next: [
+        { command: 'gantry metadata-comparisons get {id}', when: { field: 'status', is: 'QUEUED' } },
+        showDifferences,
+      ],
       waits: { verb: 'get', by: 'comparisonId', zero: ['totalDifferences'] },
     },
   },
@@ -101,7 +109,7 @@ export const metadataComparisons = resource('metadata-comparisons', {
     output: MetadataComparison,
     errors: jobErrors.byId,
     http: [{ method: 'GET', path: '/api/v1/metadata/comparisons/{comparisonId}' }],
-    cli: { args: ['comparisonId'] },
+    cli: { args: ['comparisonId'], next: [showDifferences] },
   },
   cancel: {
     summary: 'Cancel a queued or running comparison',

@@ -46,6 +46,8 @@ function withProgress(migration: Migration, { state, conditions, progress }: Pro
     state,
     conditions,
     failedPathCount: progress.failedPaths,
+    // Part of what is copied, below.
+    bytesInProgress: 0,
     scannerSummary: {
       ...scannerSummary,
       progressSummary: {

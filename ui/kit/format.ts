@@ -116,6 +116,8 @@ export const describedText = (text: string): string =>
           ),
     )
     .join('')
+    // What is typed as it stands.
+    .replaceAll(/`([^`]*)`/g, '“$1”')
 
 const nameText = (name: string): string => (/[a-z]/.test(name) ? labelOf(name) : optionText(name))
 

@@ -26,6 +26,8 @@ export interface Column<T> {
 /** Rows that are not in sight are not there; of each row's height until it is: that of a line of text. */
 const usualRowPx = 37
 const remOfColumn = 6.2
+/** So many rows are drawn at once where they are cards. */
+const maxFew = 50
 
 /** Rows of a list: sorted, filtered and chosen where asked for; ten thousand of them scroll like ten. */
 export function Table<T>({
@@ -124,6 +126,7 @@ export function Table<T>({
       <div
         ref={box}
         className="rows"
+        {...(shown.length <= maxFew && { 'data-few': true })}
         tabIndex={0}
         role="region"
         aria-label={`${label}, rows`}

@@ -2,6 +2,7 @@ import type { agentKeys } from '../../../subjects/migrations/agents.ts'
 import type { Call, Caller, Contract, Handlers } from '../../../subjects/kit/contract.ts'
 import { GantryError } from '../../../subjects/kit/errors.ts'
 import { defaultOverlapMinutes, type keys as keyContracts } from '../../../subjects/access/keys.ts'
+import { product } from '../../../subjects/kit/names.ts'
 import { maxPageLength } from '../../../subjects/kit/schemas.ts'
 import { agentCapabilities } from './agent.ts'
 import { judge, remedies } from '../authorise.ts'
@@ -129,7 +130,7 @@ export function keyHandlers({
       if (key.revoked !== undefined)
         throw call.fail(
           'NOT_FOUND',
-          `key ${id} was revoked at ${key.revoked}; it is still shown in "keys list"`,
+          `key ${id} was revoked at ${key.revoked}; it is still shown in "${product} keys list"`,
         )
       return publicKey(key)
     },

@@ -27,7 +27,7 @@ type Info = Output<(typeof migrations)['progress']>
  * @param iterations how many of its last scans are shown
  */
 export function publicMigration(
-  { record, counts, failed, changes, conditions }: WithFigures,
+  { record, counts, underWay, failed, changes, conditions }: WithFigures,
   rules: RuleLists,
   cleanups: readonly CleanupRecord[],
   iterations = maxIterations,
@@ -75,6 +75,8 @@ export function publicMigration(
     migrationCreatedTime: created,
     ...(started === undefined ? {} : { migrationStartTime: started }),
     ...(completed === undefined ? {} : { migrationCompleteTime: completed }),
+    runningSeconds: runningSeconds(record),
+    bytesInProgress: underWay.bytes,
     scannerSummary: {
       progressSummary: {
         filesScanned: scannedFiles(counts),
@@ -178,9 +180,8 @@ export function progressOf({ record, counts, underWay, failed, changes, conditio
   const migratedBytes = totalMigratedBytes + counts.bytesSkipped
   const found = { files, settled, bytes: counts.bytesScanned, migratedBytes }
   const percentage = percentageOf(record, failed, found)
-  const [started, completed] = timesOf(record)
   const nextRun = record.recurrence?.nextRun
-  const seconds = secondsBetween(started, completed)
+  const seconds = Math.round(runningSeconds(record))
   const left = counts.bytesScanned - migratedBytes
   // A file that has grown since it was found is found again with its copy.
   const bytesFound = Math.max(counts.bytesScanned, migratedBytes)
@@ -252,10 +253,21 @@ function timesOf({
   return last === undefined ? [started, completed] : [last.started, last.completed]
 }
 
-const secondsBetween = (start: string | undefined, end: string | undefined): number =>
-  start === undefined
-    ? 0
-    : Math.max(0, Math.round(((end === undefined ? Date.now() : Date.parse(end)) - Date.parse(start)) / 1000))
+/** Seconds of the last scan, or until now, to the millisecond, without those in which it was stopped, as far as its states are kept. */
+function runningSeconds(record: MigrationRecord): number {
+  const [started, completed] = timesOf(record)
+  if (started === undefined) return 0
+  const [from, to] = [Date.parse(started), completed === undefined ? Date.now() : Date.parse(completed)]
+  const { states = [] } = record
+  const stopped = states.map(({ state, since }, index) => {
+    if (state !== 'STOPPED') return 0
+    const next = states[index + 1]
+    const until = next === undefined ? to : Math.min(to, Date.parse(next.since))
+    return Math.max(0, until - Math.max(from, Date.parse(since)))
+  })
+  const ranMs = stopped.reduce((left, one) => left - one, to - from)
+  return Math.max(0, ranMs / 1_000)
+}
 
 /** Seconds, and the same for people: `1h 02m 03s`. */
 function span(inSeconds: number): { inSeconds: number; asText: string } {

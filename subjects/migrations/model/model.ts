@@ -116,6 +116,12 @@ export const Migration = model('Migration', {
   migrationCreatedTime: Timestamp('Creation time'),
   migrationStartTime: Type.Optional(Timestamp('Time of the first start')),
   migrationCompleteTime: Type.Optional(Timestamp('Completion time')),
+  runningSeconds: Type.Number({
+    minimum: 0,
+    description:
+      'Seconds from the start to the completion, or until now, to the millisecond, without the time in which the migration was stopped; of a recurring migration those of its last run',
+  }),
+  bytesInProgress: Count('Bytes at the target that belong to files whose copies are not complete yet'),
   scannerSummary: strict({
     progressSummary: strict({
       filesScanned: Count('Files found, in all scans; a rescanned folder is counted again'),

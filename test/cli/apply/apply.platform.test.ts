@@ -5,6 +5,7 @@ import { keys } from '../../../subjects/access/keys.ts'
 import { filesystems } from '../../../subjects/filesystems/filesystems.ts'
 import { metadataCatalogs } from '../../../subjects/metadata/catalogs.ts'
 import { migrations } from '../../../subjects/migrations/migrations.ts'
+import { bandwidth } from '../../../subjects/migrations/bandwidth.ts'
 import { exclusions } from '../../../subjects/rules/exclusions.ts'
 import { pathMappings } from '../../../subjects/rules/path-mappings.ts'
 import { createFolder } from '../../support/migrations.ts'
@@ -79,6 +80,19 @@ spec:
   recurringPeriod: 1D
   autoStart: true
 ---
+kind: bandwidth-limit
+spec: { scope: global, limit: 1536, unit: MiB }
+---
+kind: bandwidth-limit
+spec:
+  scope: migration
+  name: nightly
+  limit: -1
+  requests: 100
+  schedule:
+    timeZone: Europe/Berlin
+    windows: [{ days: [MON, FRI], from: '08:00', to: '18:00', limitBytesPerSecond: 1048576 }]
+---
 kind: catalog-filesystem
 spec: { catalogId: lake, fileSystemId: here, rootFolder: /metadata }
 ---
@@ -140,7 +154,10 @@ const actions = (out: string) => JSON.parse(out) as Action[]
 /** Of each kind how often something else was done than this. */
 const others = (out: string, than: string) =>
   actions(out).flatMap(({ kind, name, action }) => (action === than ? [] : [[kind, name, action]]))
-const settingsAreThere = [['settings', '', 'changed']]
+const alwaysThere = [
+  ['settings', '', 'changed'],
+  ['bandwidth-limit', 'global', 'changed'],
+]
 const secretsAreGiven = [
   ['catalog-azure', 'kept', 'secretsSent'],
   ['webhook', 'pager', 'secretsSent'],
@@ -150,11 +167,11 @@ test('all kinds: a dry run changes nothing, apply makes all, a second one nothin
   writeFileSync(join(folder.files, 'all.yaml'), all())
   const dry = await operator(['apply', '-f', 'all.yaml', '--dry-run', '-o', 'json'], secrets)
   expect(dry.err).toBe('')
-  expect(others(dry.out, 'created')).toEqual(settingsAreThere)
+  expect(others(dry.out, 'created')).toEqual(alwaysThere)
   expect(await platform.call(migrations.list, {})).toEqual([])
   const first = await operator(['apply', '-f', 'all.yaml', '-o', 'json'], secrets)
   expect(first.err).toBe('')
-  expect(others(first.out, 'created')).toEqual(settingsAreThere)
+  expect(others(first.out, 'created')).toEqual(alwaysThere)
   const token = actions(first.out).find(({ name }) => name === 'dashboard')?.token
   expect(await platform.call(keys.examine, { token: token! })).toMatchObject({ valid: true })
   const second = await operator(['apply', '-f', 'all.yaml', '-o', 'json'], secrets)
@@ -225,6 +242,47 @@ test('what differs is changed, and shown before', async () => {
   expect(others(again.out, 'unchanged')).toEqual(secretsAreGiven)
 })
 
+test('limits on bandwidth are compared whatever their unit, and changed', async () => {
+  const text = (limit: string) => `kind: bandwidth-limit\nspec: { scope: global, ${limit} }\n`
+  const same = await operator(['apply', '-f', '-', '-o', 'json'], {}, text('limit: 1610612736, unit: B'))
+  expect(actions(same.out)).toMatchObject([{ name: 'global', action: 'unchanged' }])
+  const other = await operator(['apply', '-f', '-'], {}, text('limit: 3, unit: GiB'))
+  expect(other.out).toMatch(/limitBytesPerSecond: 1\.5 GiB\/s → 3(?:\.0)? GiB\/s/)
+  expect(await platform.call(bandwidth.get, { scope: 'global' })).toMatchObject({
+    limitBytesPerSecond: 3 * 2 ** 30,
+  })
+  const nobody = await operator(
+    ['apply', '-f', '-'],
+    {},
+    'kind: bandwidth-limit\nspec: { scope: migration, limit: 1, unit: MiB }',
+  )
+  expect(nobody.err).toContain('bandwidth-limit migration: input: name is required: which migration is meant')
+})
+
+test('a migration is exported with all of its rules, also where a list has no room for them', async () => {
+  const migrationId = 'z-with-rules'
+  // Nearly as many, and as long, as there can be.
+  const ids = Array.from({ length: 990 }, (_, index) => `long-${index}`)
+  const description = 'a'.repeat(1_000)
+  for (const half of [ids.slice(0, 500), ids.slice(500)]) {
+    const rules = half.map(
+      (id) => ({ id, type: 'regex', regex: id, description, deletedWith: migrationId }) as const,
+    )
+    await platform.call(exclusions['create-many'], { rules })
+  }
+  mkdirSync(join(folder.from, 'd'))
+  await platform.call(migrations.create, {
+    ...{ migrationId, path: '/d', source: 'here', target: 'there', scanOnlyMigration: true },
+    exclusions: ids,
+  })
+  const [listed] = await platform.call(migrations.list, { migrationIds: [migrationId] })
+  expect(listed!.userDefinedExclusions).toEqual([])
+  const { out } = await operator(['export'])
+  const exported = out.split('---\n').find((one) => one.includes(`migrationId: ${migrationId}\n`))
+  expect(exported!.match(/- long-\d+/g)).toHaveLength(ids.length)
+  await platform.call(migrations.delete, { migrationId })
+})
+
 test('what nothing changes is made again where it is not in use; what fails keeps nothing else from being done', async () => {
   const text = all()
     .replace("'*.tmp'", "'*.bak'")
@@ -234,6 +292,10 @@ test('what nothing changes is made again where it is not in use; what fails keep
     .replace('threshold: 50', 'threshold: 60')
   const dry = await operator(['apply', '-f', '-', '--dry-run'], secrets, text)
   expect(dry.out).toMatch(/exclusion-file-size +large +would be replaced/)
+  expect(dry.out).toMatch(/exclusion-regex +no-temporary-files +would fail/)
+  expect(dry.err).toMatch(
+    /exclusion-regex no-temporary-files: regex cannot be changed: no-temporary-files is in use: detach it from migration nightly first, or/,
+  )
   const { err, out, code } = await operator(['apply', '-f', '-', '-o', 'json'], secrets, text)
   expect(code).toBe(1)
   const message = (JSON.parse(err) as { message: string }).message

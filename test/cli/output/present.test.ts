@@ -146,6 +146,26 @@ describe('on a narrow terminal', () => {
     expect(widest(text)).toBeLessThanOrEqual(60)
   })
 
+  test('words stay whole where columns can be left out instead, and long ones break where they are joined', () => {
+    const subject = 'gantry.services.v1.verifications.create'
+    const row = ['k2702remwue0pd8', subject, 'NOT_ACCEPTED', 'a few words of details']
+    const text = tableText(
+      testTerminal({ isTty: true, columns: 50 }),
+      ['user', 'what', 'result', 'details'],
+      [row],
+    )
+    expect(text).toBe(
+      [
+        'user             what                 result',
+        'k2702remwue0pd8  gantry.services.v1.  NOT_ACCEPTED',
+        '                 verifications.',
+        '                 create',
+        'Not shown, as the terminal is too narrow: details',
+        '',
+      ].join('\n'),
+    )
+  })
+
   test('states and progress are the last columns to be left out', () => {
     const head = ['id', 'source', 'target', 'migratedPercentage', 'status', 'message']
     const text = tableText(testTerminal({ isTty: true, columns: 50 }), head, [
@@ -308,7 +328,16 @@ test('of a migration people see what was found and copied, how long it took and 
   expect(running).toMatch(/^found +3,001 files \(5(?:\.0)? MiB\)$/m)
   expect(running).toMatch(/^copied +2,001 files \(4(?:\.0)? MiB\)$/m)
   expect(running).not.toMatch(/^(?:duration|rate) /m)
-  const completed = { ...migration, state: 'COMPLETED', migrationCompleteTime: '2026-01-02T00:00:04.000Z' }
+  expect(running).not.toMatch(/inProgress/)
+  const stopped = { ...migration, state: 'STOPPED', bytesInProgress: 2_097_152 }
+  expect(shown(migrations.get, stopped).out).toMatch(/^copied .*\ninProgress +2(?:\.0)? MiB$/m)
+  // Stopped for an hour.
+  const completed = {
+    ...migration,
+    state: 'COMPLETED',
+    migrationCompleteTime: '2026-01-02T01:00:04.000Z',
+    runningSeconds: 4,
+  }
   expect(shown(migrations.get, completed).out).toMatch(
     /^duration +4 s\nrate +500 files\/s, 1(?:\.0)? MiB\/s$/m,
   )

@@ -128,9 +128,9 @@ export default function MigrationsPage() {
 const idOf = ({ migrationId }: Migration) => migrationId
 const searchedIn = ({ migrationId, path, source, target }: Migration) => [migrationId, path, source, target]
 
-/** By the scan, and by changes since. */
-const copiedBytes = ({ scannerSummary, clientActivitySummary }: Migration): number =>
-  scannerSummary.contentSummary.byteCount + clientActivitySummary.byteCount
+/** By the scan, by changes since, and of files that are not complete yet. */
+const copiedBytes = ({ scannerSummary, clientActivitySummary, bytesInProgress }: Migration): number =>
+  scannerSummary.contentSummary.byteCount + clientActivitySummary.byteCount + bytesInProgress
 
 function Moved({ migration }: { readonly migration: Migration }) {
   const { migrationId, scannerSummary, state } = migration

@@ -16,6 +16,7 @@ import { RequiredHint } from '../../kit/contract-form.tsx'
 import { CreateRule } from '../../kit/create-rule.tsx'
 import { Empty } from '../../kit/empty.tsx'
 import { Failure } from '../../kit/failure.tsx'
+import { labelOf } from '../../kit/format.ts'
 import { FolderPicker } from '../../kit/folder-browser.tsx'
 import { Named } from '../../kit/named.tsx'
 import { Page } from '../../kit/page.tsx'
@@ -162,9 +163,8 @@ function Steps({
   )
   const steps = stepsOf(mode, draft)
   const lastToFill = steps.length - 1
-  const isReady = [draft.source, draft.target, draft.path].every(
-    (value) => value !== undefined && value !== '',
-  )
+  const lacking = (['source', 'target', 'path'] as const).filter((field) => (draft[field] ?? '') === '')
+  const isReady = lacking.length === 0
   const asked = Math.min(Math.max(0, Math.trunc(Number(step) || 1) - 1), lastToFill)
   const at = created !== undefined ? lastToFill + 1 : isReady ? asked : 0
   const setAt = (next: number) => setStep(`${next + 1}`)
@@ -260,11 +260,12 @@ function Steps({
           {at < lastToFill && (
             <Button
               type="submit"
-              disabled={!isReady || (steps[at]?.title === 'Schedule' && !isSchedule(draft))}
+              disabled={lacking.length > 0 || (steps[at]?.title === 'Schedule' && !isSchedule(draft))}
             >
               Next
             </Button>
           )}
+          {lacking.length > 0 && <Text size="sm">{`Still needed: ${lacking.map(labelOf).join(', ')}`}</Text>}
           {at <= lastToFill && isReady && (
             <Button
               variant={at === lastToFill ? 'filled' : 'default'}

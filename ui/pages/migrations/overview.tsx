@@ -89,6 +89,9 @@ export function Overview({ migration }: { readonly migration: Migration }) {
           <Fact label="Next scan">
             <Time at={migration.nextRecurrenceTime} />
           </Fact>
+          {migration.recurringPeriodSeconds !== undefined && (
+            <Fact label="Period">{durationText(migration.recurringPeriodSeconds)}</Fact>
+          )}
           {migration.recurringSchedule !== undefined && (
             <Fact label="Schedule">
               <Named>{`${migration.recurringSchedule} (${migration.recurringTimeZone ?? defaultTimeZone})`}</Named>
