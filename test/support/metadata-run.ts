@@ -94,6 +94,7 @@ export async function startRun(
       asked.push(...tables)
       return { outcomes: tables.map(() => toBring.shift()!), left: [] }
     },
+    'drop-left': () => ({}),
     drop: ({ objects: its }) => {
       askedToDrop.push(...its.map(({ id }) => id.name ?? ''))
       const isDropped = toDrop.length === 0

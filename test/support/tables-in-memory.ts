@@ -58,6 +58,7 @@ export class Tables implements Partial<Catalog> {
     of: async (tables) => tables.map(({ name }) => this.has.get(name)?.writeIds ?? none),
   }
 
+  tables = async () => [...this.has.values()].map(({ table: { name, type } }) => ({ name, type }))
   table = async (_: string, name: string) => this.has.get(name)?.table
   partitionNames = async ({ name }: TableName) =>
     [...(this.has.get(name)?.partitions.keys() ?? [])].toSorted()

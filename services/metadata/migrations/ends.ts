@@ -30,6 +30,7 @@ export class Ends {
 
   /** @throws GantryError NOT_FOUND for a catalog or filesystem that is gone */
   async sidesOf({
+    internalId,
     source,
     target,
     onConflict,
@@ -52,6 +53,7 @@ export class Ends {
       onConflict,
       statistics,
       privileges: privileges ? ofWhich : 'none',
+      migration: internalId,
     }
   }
 

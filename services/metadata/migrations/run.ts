@@ -19,6 +19,7 @@ import {
 import { declarationOf } from '../../../broker/tasks/task-list.ts'
 import { StoreError } from '../../drivers/contract/store-error.ts'
 import type { CatalogChange, TableName } from '../catalogs/contract/catalog.ts'
+import { hiddenNameOf, isHiddenName } from '../catalogs/hidden-tables.ts'
 import { unlessOfAll } from '../catalogs/unless-of-all.ts'
 import { ObjectBook } from './book.ts'
 import type { Ends } from './ends.ts'
@@ -155,7 +156,8 @@ export class Run {
     const record = await records.get(this.#name)
     if (record?.internalId !== this.#internalId || record.state !== 'RUNNING') return false
     this.#owner = record.owner ?? ''
-    if (this.#book === undefined) {
+    const isFirst = this.#book === undefined
+    if (isFirst) {
       this.#book = await ObjectBook.open(objects, this.#internalId)
       this.#takeInHand(record.inHand)
       this.#noted = record.inHand
@@ -165,6 +167,8 @@ export class Run {
     const scope = await scopeOf(this.#dependencies.rules, record)
     const sides = await ends.sidesOf(record)
     let goesOn = true
+    // A comparison does so itself.
+    if (isFirst && record.done >= record.wanted) await this.#dropLeft(sides, scope)
     if (record.done < record.wanted) await this.#compare(record, scope, sides)
     else if (record.once) goesOn = await this.#retryOrEnd(record, scope, sides)
     else await this.#follow(record, scope, sides)
@@ -193,6 +197,10 @@ export class Run {
     const dropped = gone.filter((one) => scope.has(one))
     await this.#drop(sides, dropped, record.maxDrops, record)
     await this.#dropUnknown(sides, scope)
+    await this.#dropLeft(sides, scope, [
+      ...views.map(([database]) => database),
+      ...gone.map((one) => one.database),
+    ])
     const figures = this.#book.figures
     await this.#dependencies.records.update(
       this.#name,
@@ -437,6 +445,28 @@ export class Run {
       sides,
       ids.filter((id) => scope.has(id) && this.#book.get(id) === undefined),
     )
+  }
+
+  /**
+   * Drops hidden tables that this migration has made and goes on with no more: its rules were changed meanwhile, or a process
+   * was killed between two calls. What cannot be read is left for the next time.
+   */
+  async #dropLeft(sides: WorkSides, scope: Scope, more: readonly string[] = []): Promise<void> {
+    const hiding = [...this.#book.all()].filter((one) => one.isHidden && scope.has(one))
+    const inHand = [...this.#inHand, ...this.#late.keys(), ...this.#handed].map(objectOf)
+    const used = new Set(
+      [...hiding, ...inHand].map(({ database, name = '' }) => hiddenNameOf({ database, name }).name),
+    )
+    for (const database of new Set([...Array.from(this.#book.all(), (one) => one.database), ...more])) {
+      try {
+        const { tables = [] } = await this.#ask('tables', sides, { database, side: 'target' })
+        const names = tables.map(({ name }) => name).filter((name) => isHiddenName(name) && !used.has(name))
+        if (names.length > 0) await this.#ask('drop-left', sides, { database, names })
+      } catch (error) {
+        // What concerns both catalogs as a whole is thrown.
+        unlessOfAll(error)
+      }
+    }
   }
 
   async #dropObjects(sides: WorkSides, ids: readonly ObjectId[]): Promise<void> {

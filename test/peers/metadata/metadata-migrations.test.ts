@@ -2,6 +2,12 @@ import { mkdirSync } from 'node:fs'
 import { isDeepStrictEqual } from 'node:util'
 import { afterAll, beforeAll, expect } from 'vitest'
 import { partitionsAtOnce } from '../../../services/metadata/catalogs/contract/catalog.ts'
+import {
+  beingDropped,
+  hiddenParameter,
+  isHiddenName,
+  newHiddenName,
+} from '../../../services/metadata/catalogs/hidden-tables.ts'
 import { metadataComparisons } from '../../../subjects/metadata/comparisons.ts'
 import { metadataMigrations, type MetadataMigration } from '../../../subjects/metadata/migrations.ts'
 import { metadataRules } from '../../../subjects/metadata/rules.ts'
@@ -248,12 +254,25 @@ metastoreTest(
     await both.platform.call(metadataMigrations.pause, { migrationName: 'live' })
     await writer.dropTable({ database: 'sales_live', name: 'later' }, signal)
     await writer.createDatabase({ name: 'sales_more', location: at('sales_more'), parameters: {} }, signal)
+    // What kills have left: of this migration, of another one, and of a table that somebody was about to drop.
+    const { internalId } = await get('live')
+    const others = crypto.randomUUID()
+    for (const whose of [internalId, others, beingDropped]) {
+      const hidden = table('sales_live', newHiddenName(), { parameters: { [hiddenParameter]: whose } })
+      await both.target.writer.createTable(hidden, signal)
+    }
     await both.platform.call(metadataMigrations.resume, { migrationName: 'live' })
     await until('the new database', () => both.target.database('sales_more', signal))
     await until(
       'the dropped table',
       async () => (await both.target.table('sales_live', 'later', signal)) === undefined,
     )
+    const left = async () =>
+      (await both.target.tables('sales_live', signal)).filter(({ name: its }) => isHiddenName(its))
+    await until('only the table of another migration', async () => (await left()).length === 1)
+    const [theOther] = await left()
+    const kept = await both.target.table('sales_live', theOther!.name, signal)
+    expect(kept?.parameters[hiddenParameter]).toBe(others)
     expect(await get('live')).toMatchObject({ failed: 0, conflicts: 0, held: 0 })
     await both.platform.call(metadataMigrations.delete, { migrationName: 'live', forceStop: true })
   },

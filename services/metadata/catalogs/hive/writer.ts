@@ -2,7 +2,7 @@ import type { CatalogRules } from '../contract/kind.ts'
 import type { Database, Partition, Table } from '../../../../subjects/metadata/objects.ts'
 import { type FailureClass, StoreError } from '../../../drivers/contract/store-error.ts'
 import { type CatalogWriter, partitionsAtOnce, type TableName } from '../contract/catalog.ts'
-import { hiddenNameOf, newHiddenName } from '../hidden-tables.ts'
+import { beingDropped, hiddenNameOf, hiddenParameter, newHiddenName } from '../hidden-tables.ts'
 import { partitionName } from '../partition-names.ts'
 import type { HiveConstraints } from './constraints.ts'
 import type { HiveFunctions } from './functions.ts'
@@ -205,10 +205,13 @@ export class HiveWriter implements CatalogWriter {
   }
 
   async dropTable(table: TableName, signal: AbortSignal): Promise<void> {
-    const { database, name } = (await this.#withItsWriteIds(table, signal)) ?? table
+    const renamed = await this.#withItsWriteIds(table, signal)
+    const { database, name } = renamed ?? table
     const what = this.#metastore.what(`dropping table ${table.database}.${table.name}`)
     const dropped = { database, name, deleteData: false }
-    await changing(this.#metastore.change(methods.dropTable, dropped, what, signal))
+    const dropping = changing(this.#metastore.change(methods.dropTable, dropped, what, signal))
+    // By its new name another process may find it, and drop it.
+    await (renamed === undefined ? dropping : unlessGone(dropping))
   }
 
   /**
@@ -224,7 +227,8 @@ export class HiveWriter implements CatalogWriter {
     const dropped = { database, name: newHiddenName() }
     // The files of a table that gets another name stay where its location changes too.
     const sd = { ...its.sd, location: `${its.sd?.location ?? ''}_${dropped.name}` }
-    const moved = () => ({ ...its, tableName: dropped.name, sd })
+    const parameters = new Map(its.parameters ?? []).set(hiddenParameter, beingDropped)
+    const moved = () => ({ ...its, tableName: dropped.name, sd, parameters })
     await changing(this.#alter({ database, name }, moved, signal))
     return dropped
   }

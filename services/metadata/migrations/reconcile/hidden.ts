@@ -1,10 +1,16 @@
 import type { Table } from '../../../../subjects/metadata/objects.ts'
 import { StoreError } from '../../../drivers/contract/store-error.ts'
 import type { TableName } from '../../catalogs/contract/catalog.ts'
-import { hiddenNameOf } from '../../catalogs/hidden-tables.ts'
+import { beingDropped, hiddenNameOf, hiddenParameter } from '../../catalogs/hidden-tables.ts'
 import type { Known } from './objects.ts'
 import { canBecome, type Done, droppedMeanwhile, type OnConflict } from './reconcile.ts'
 import type { Sides } from './sides.ts'
+
+/**
+ * A table with more partitions gets its own name at once: to rename it, a metastore takes all of them into its memory, some 5 kB
+ * each, and asks for the statistics of one after the other. With 20,000 that is 5 s, with 200,000 and a small heap minutes.
+ */
+export const mostHiddenPartitions = 20_000
 
 /** Whether a table may get a hidden name: without a location, its folder would get that one too. */
 export const mayBeHidden = ({ writer, dry }: Sides, { partitionKeys, storage, view }: Table): boolean =>
@@ -39,11 +45,12 @@ export function isToBeHidden(
  * @returns whether it has no partitions yet
  */
 export async function makeHidden(
-  { target, writer, digest }: Sides,
+  { target, writer, digest, migration }: Sides,
   wanted: Table,
   signal: AbortSignal,
 ): Promise<boolean> {
-  const hidden = { ...wanted, ...hiddenNameOf(wanted) }
+  const mark = migration === undefined ? {} : { [hiddenParameter]: migration }
+  const hidden = { ...wanted, ...hiddenNameOf(wanted), parameters: { ...wanted.parameters, ...mark } }
   const is = await target.table(hidden.database, hidden.name, signal)
   if (is !== undefined && digest(is) === digest(hidden)) return false
   if (is !== undefined && canBecome(is, hidden)) {
@@ -65,6 +72,20 @@ export async function dropHidden(
   const { database, name } = hiddenNameOf(table)
   if ((await target.table(database, name, signal)) !== undefined)
     await writer.dropTable({ database, name }, signal)
+}
+
+/** Drops those of these hidden tables that are of this migration, or that somebody was about to drop. */
+export async function dropLeft(
+  { target, writer, migration }: Sides,
+  database: string,
+  names: readonly string[],
+  signal: AbortSignal,
+): Promise<void> {
+  for (const name of names) {
+    const its = (await target.table(database, name, signal))?.parameters[hiddenParameter]
+    if (its !== undefined && (its === migration || its === beingDropped))
+      await writer.dropTable({ database, name }, signal)
+  }
 }
 
 /**

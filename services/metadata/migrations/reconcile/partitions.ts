@@ -31,6 +31,8 @@ export interface PartitionsAsked {
   readonly source: Table
   /** Only these; without them all. */
   readonly names?: readonly string[] | undefined
+  /** Names of all at the source, where they are known. */
+  readonly listed?: readonly string[] | undefined
   /** Whether the table has just been made, or would have been: it has none at the target. */
   readonly isNew: boolean
   /** Where an earlier look has ended. */
@@ -47,7 +49,7 @@ export interface PartitionsAsked {
 const createdGrainMs = 1_000
 
 /** A look takes so many times as long as the listing of all names that it begins with, at least. */
-const lookPerListing = 10
+const lookPerListing = 20
 /** Longer a look does not go on for that. */
 const mostLookMs = 60_000
 
@@ -61,7 +63,7 @@ const guardedShare = 0.5
  */
 export async function reconcilePartitions(
   sides: Sides,
-  { table, hidden, source, names, isNew, after, maxDrops, gates, isOver }: PartitionsAsked,
+  { table, hidden, source, names, listed, isNew, after, maxDrops, gates, isOver }: PartitionsAsked,
   signal: AbortSignal,
 ): Promise<PartitionsDone> {
   const beganMs = performance.now()
@@ -69,7 +71,7 @@ export async function reconcilePartitions(
   const [atSource, atTarget] =
     names === undefined
       ? await Promise.all([
-          sides.source.partitionNames(table, signal),
+          listed ?? sides.source.partitionNames(table, signal),
           isNew ? [] : sides.target.partitionNames(there, signal),
         ])
       : [names, names]
@@ -94,16 +96,21 @@ export async function reconcilePartitions(
     createdMs === undefined
       ? undefined
       : refusalOfGates(gates, sides.locations.pathAtSource(storage.location), createdMs + createdGrainMs)
+  const batchAt = (at: number) => union.slice(at, at + partitionsAtOnce)
+  const readAt = (at: number): Promise<Map<string, Partition>> => {
+    const names = batchAt(at).filter((name) => inSource.has(name))
+    const reading = partitionsByKey(
+      partitionsOf(names, (some) => sides.source.partitions(table, some, signal)),
+    )
+    // Nobody may wait for it, where an error or the end of the look comes first.
+    reading.catch(() => undefined)
+    return reading
+  }
+  let reading = readAt(0)
   for (let at = 0; at < union.length; at += partitionsAtOnce) {
-    const batch = union.slice(at, at + partitionsAtOnce)
+    const batch = batchAt(at)
     const [theirs, ours] = await Promise.all([
-      partitionsByKey(
-        sides.source.partitions(
-          table,
-          batch.filter((name) => inSource.has(name)),
-          signal,
-        ),
-      ),
+      reading,
       partitionsByKey(
         // Of a table with many partitions a metastore takes long to say that it has none of these.
         partitionsOf(
@@ -112,6 +119,8 @@ export async function reconcilePartitions(
         ),
       ),
     ])
+    // The source reads the next ones while the target writes these.
+    if (at + partitionsAtOnce < union.length) reading = readAt(at + partitionsAtOnce)
     const [added, altered, dropped]: [Partition[], Partition[], string[]] = [[], [], []]
     for (const name of batch) {
       const key = valuesKey(valuesIn(name))

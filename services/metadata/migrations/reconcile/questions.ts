@@ -4,6 +4,7 @@ import type { Catalog, CatalogChange, TableName } from '../../catalogs/contract/
 import { type CatalogOpening, openCatalog } from '../../catalogs/index.ts'
 import { drop } from './drop.ts'
 import type { Gate } from './gates.ts'
+import { dropLeft } from './hidden.ts'
 import type { Failure, Known, ObjectId, Outcome, SeenWriteIds, Written } from './objects.ts'
 import { type OnConflict, reconcileDatabase } from './reconcile.ts'
 import { reconcileFunctions } from './reconcile-functions.ts'
@@ -69,6 +70,11 @@ export interface MetadataWork {
     readonly asked: { readonly objects: readonly { readonly id: ObjectId; readonly known: Known }[] }
     readonly answer: { readonly outcomes: readonly Outcome[] }
   }
+  /** Hidden tables at the target that are in nobody's hands. */
+  'drop-left': {
+    readonly asked: { readonly database: string; readonly names: readonly string[] }
+    readonly answer: object
+  }
   /** Up to which write the source has decided all writes to transactional tables, in their order; undefined where it has no such. */
   writes: {
     readonly asked: { readonly tables: readonly TableName[] }
@@ -129,7 +135,7 @@ export async function work(question: MetadataQuestion, opening?: CatalogOpening)
 
 type Bringing = Extract<
   MetadataQuestion,
-  { kind: 'bring-database' | 'bring-tables' | 'bring-functions' | 'drop' }
+  { kind: 'bring-database' | 'bring-tables' | 'bring-functions' | 'drop' | 'drop-left' }
 >
 
 async function bring(sides: Sides, question: Bringing, signal: AbortSignal): Promise<MetadataAnswer> {
@@ -149,6 +155,10 @@ async function bring(sides: Sides, question: Bringing, signal: AbortSignal): Pro
       for (const { id, known } of question.objects)
         outcomes.push(await drop(sides, id, known, onConflict, signal))
       return { outcomes }
+    }
+    case 'drop-left': {
+      await dropLeft(sides, question.database, question.names, signal)
+      return {}
     }
     case 'bring-tables':
       return bringTables(sides, question, signal)

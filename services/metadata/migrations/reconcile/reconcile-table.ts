@@ -14,7 +14,15 @@ import {
   type SeenWriteIds,
   type Written,
 } from './objects.ts'
-import { dropHidden, isRevealed, isToBeHidden, madeOf, makeHidden, mayBeHidden } from './hidden.ts'
+import {
+  dropHidden,
+  isRevealed,
+  isToBeHidden,
+  madeOf,
+  makeHidden,
+  mayBeHidden,
+  mostHiddenPartitions,
+} from './hidden.ts'
 import { type PartitionsDone, reconcilePartitions } from './partitions.ts'
 import { carryPrivileges, type Standing } from './privileges.ts'
 import {
@@ -132,14 +140,17 @@ export async function reconcileTable(
       renamed === undefined && mayBeHidden(sides, wanted)
         ? { is: await sides.target.table(database, name, signal) }
         : undefined
-    if (first !== undefined && isToBeHidden(sides, known, onConflict, wanted, first.is)) {
+    const mayHide = first !== undefined && isToBeHidden(sides, known, onConflict, wanted, first.is)
+    const listed = mayHide ? await sides.source.partitionNames({ database, name }, signal) : undefined
+    const isToHide = known.isHidden === true || (listed?.length ?? 0) <= mostHiddenPartitions
+    if (first !== undefined && listed !== undefined && isToHide) {
       writing()
       const isNew = await makeHidden(sides, wanted, signal)
       const hidden = hiddenNameOf(wanted)
       if (isNew) [from, counted] = [undefined, 0]
       done = await reconcilePartitions(
         sides,
-        { ...partitions, after: from, hidden, isNew, maxDrops: Infinity },
+        { ...partitions, listed, after: from, hidden, isNew, maxDrops: Infinity },
         signal,
       )
       note ??= done.failure

@@ -24,6 +24,8 @@ export interface SidesSpec {
   readonly privileges?: PrivilegesOfSome
   /** Whether nothing is written, and only told what would be. */
   readonly isDry?: boolean
+  /** Internal id of the migration, by which it knows its hidden tables again. */
+  readonly migration?: string
 }
 
 /** Of which objects privileges are brought: of those that the migration made, of all, or of none. */
@@ -44,6 +46,8 @@ export class Sides {
   readonly roles = new Map<string, readonly RoleMember[]>()
   /** There where nothing is written, and only told what would be. */
   readonly dry: DryWriter | undefined
+  /** Internal id of the migration; undefined where none writes. */
+  readonly migration: string | undefined
 
   /** Throws StoreError `unsupported` for a target that can only be read. */
   constructor(
@@ -54,7 +58,8 @@ export class Sides {
       statistics,
       privileges = 'none',
       isDry = false,
-    }: Pick<SidesSpec, 'locations' | 'statistics' | 'privileges' | 'isDry'>,
+      migration,
+    }: Pick<SidesSpec, 'locations' | 'statistics' | 'privileges' | 'isDry' | 'migration'>,
   ) {
     const { writer } = target
     if (writer === undefined)
@@ -66,6 +71,7 @@ export class Sides {
     this.locations = new Locations(locations)
     this.statistics = statistics
     this.privileges = privileges
+    this.migration = migration
   }
 
   /** What the target is to have of something at the source. */

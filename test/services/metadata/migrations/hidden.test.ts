@@ -1,6 +1,17 @@
 import { expect, onTestFinished, test, vi } from 'vitest'
 import type { Catalog } from '../../../../services/metadata/catalogs/contract/catalog.ts'
 import {
+  beingDropped,
+  hiddenNameOf,
+  hiddenParameter,
+} from '../../../../services/metadata/catalogs/hidden-tables.ts'
+import {
+  dropLeft,
+  isRevealed,
+  makeHidden,
+  mostHiddenPartitions,
+} from '../../../../services/metadata/migrations/reconcile/hidden.ts'
+import {
   reconcileTable,
   type TableAsked,
 } from '../../../../services/metadata/migrations/reconcile/reconcile-table.ts'
@@ -70,6 +81,57 @@ test('a table that others have made meanwhile as it is wanted gets all of its pa
   expect(outcome).toMatchObject({ partitions: 2_500 })
   expect([...target.has.keys()]).toEqual([days.name])
   expect(await target.partitionNames(days)).toHaveLength(2_500)
+})
+
+test('one with more partitions than a metastore renames well has its name at once', async () => {
+  const { source, target, look } = ends()
+  const many = Array.from({ length: mostHiddenPartitions + 1 }, (_, index) => partition(`d${index}`))
+  source.put(days, many)
+  vi.useFakeTimers({ toFake: ['performance'] })
+  onTestFinished(() => void vi.useRealTimers())
+  const isOver = () => vi.advanceTimersByTime(1) !== undefined
+  const { outcome } = await look({ isOver })
+  expect(outcome).toMatchObject({ result: 'created', partitions: 1_000 })
+  expect([...target.has.keys()]).toEqual([days.name])
+  source.put(days, many.slice(1))
+  target.has.clear()
+  expect((await look({ isOver })).outcome).toMatchObject({ result: 'waiting', isHidden: true })
+})
+
+test('what is left of hidden tables is dropped by who has made it, or by anybody where it was to be dropped', async () => {
+  const { source, target } = ends()
+  const sides = new Sides(source as unknown as Catalog, target as unknown as Catalog, {
+    locations: { from: [], to: undefined, mappings: [] },
+    statistics: 'none',
+    migration: 'ours',
+  })
+  await makeHidden(sides, days, never)
+  const { name } = hiddenNameOf(days)
+  const put = (its: string, parameters: Record<string, string>) =>
+    target.put({ ...days, name: its, parameters: { ...days.parameters, ...parameters } }, [])
+  put('theirs', { [hiddenParameter]: 'theirs' })
+  put('dropping', { [hiddenParameter]: beingDropped })
+  put('people', {})
+  await dropLeft(sides, days.database, ['theirs', 'dropping', 'people', 'gone'], never)
+  expect([...target.has.keys()]).toEqual([name, 'theirs', 'people'])
+  await dropLeft(sides, days.database, [name], never)
+  expect([...target.has.keys()]).toEqual(['theirs', 'people'])
+})
+
+test('a table that has got its name does not say any more that it was hidden', async () => {
+  const { source, target } = ends()
+  const sides = new Sides(source as unknown as Catalog, target as unknown as Catalog, {
+    locations: { from: [], to: undefined, mappings: [] },
+    statistics: 'none',
+    migration: 'ours',
+  })
+  await makeHidden(sides, days, never)
+  expect((await target.table('', hiddenNameOf(days).name))?.parameters).toHaveProperty(
+    [hiddenParameter],
+    'ours',
+  )
+  await isRevealed(sides, undefined, days, never)
+  expect((await target.table('', days.name))?.parameters).toEqual(days.parameters)
 })
 
 const view = { originalText: 'select 1', expandedText: 'select 1', rewriteEnabled: false }
