@@ -106,10 +106,12 @@ export function addHandWritten(program: Command, context: Context): void {
       try {
         context.exitCode = await watch(context, command.optsWithGlobals<Globals>(), watched)
       } catch (error) {
-        const mayBeOther = name !== undefined && isGantryError(error, 'NOT_FOUND')
-        if (!mayBeOther) throw error
-        const flag = metadata === true ? 'omit --metadata' : 'add --metadata'
-        throw withFix(error, `for a migration of ${metadata === true ? 'files' : 'metadata'}, ${flag}`)
+        if (!isGantryError(error, 'NOT_FOUND')) throw error
+        const fix =
+          metadata === true
+            ? `see "${product} metadata-migrations list", or omit --metadata for a migration of files`
+            : `see "${product} migrations list", or add --metadata for a metadata migration`
+        throw withFix(error, fix)
       }
     })
   addCopy(program, context)

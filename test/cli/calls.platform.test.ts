@@ -35,6 +35,14 @@ test('a command calls the capability of its contract, and prints the reply', asy
   expect(JSON.parse(out)).toEqual(await platform.call(resources.platform.info, {}))
 })
 
+test('what is wrong with a time says that it may be a time ago too', async () => {
+  const { code, err } = await operator('audit', 'list', '--since', 'yesterday')
+  expect(code).toBe(exitCodes.usage.status)
+  expect(err).toMatch(
+    /^error: --since \(since\) must be .*, or how long ago, such as 30m, 1h or 2d \(INVALID_INPUT/,
+  )
+})
+
 test('info says what platform this is, and that it is healthy', async () => {
   const { code, out } = await operator('info')
   expect(code).toBe(0)

@@ -94,5 +94,7 @@ test('without a name those that begin later are shown too, each until it ends', 
 test('one that does not exist is an error', async () => {
   const { code, err } = await watch('nobody')
   expect(code).toBe(1)
-  expect(err).toMatch(/^error: there is no migration nobody \(NOT_FOUND, request \w+\)\n$/)
+  expect(err).toMatch(
+    /^error: there is no migration nobody; see "gantry migrations list", or add --metadata for a metadata migration \(NOT_FOUND, request \w+\)\n$/,
+  )
 })
