@@ -15,6 +15,12 @@ export class RefusedInput extends GantryError {
   }
 }
 
+/** What is wrong with a file that was to be read. */
+export const unreadable = (path: string, cause: unknown): string => {
+  const { code } = cause as NodeJS.ErrnoException
+  return code === 'ENOENT' ? `${path} does not exist` : `${path} cannot be read (${code})`
+}
+
 /** The error with what to do about it. */
 export const withFix = (error: GantryError, fix: string): GantryError =>
   new RefusedInput(error, `${error instanceof RefusedInput ? error.forPeople : error.message}; ${fix}`)

@@ -7,6 +7,7 @@ import { allPages } from '../../subjects/kit/pages.ts'
 import { listed, plural } from '../../subjects/kit/plural.ts'
 import { type Context, type Globals, withSession } from '../context.ts'
 import { isUnreachable } from '../exit-codes.ts'
+import { unreadable } from '../failure.ts'
 import { isRow, type Row } from '../output/fields.ts'
 import { valueText } from '../output/format.ts'
 import { presentOwn } from '../output/present.ts'
@@ -115,8 +116,7 @@ async function textOf({ cwd, readStdin }: Context, file: string): Promise<string
   try {
     return readFileSync(path, 'utf8')
   } catch (cause) {
-    const { code } = cause as NodeJS.ErrnoException
-    throw new GantryError('INVALID_INPUT', `--file: ${path} cannot be read (${code})`, { cause })
+    throw new GantryError('INVALID_INPUT', `--file: ${unreadable(path, cause)}`, { cause })
   }
 }
 
@@ -196,7 +196,7 @@ async function requireReplaceable(
   if (users.length === 0) return
   const names = users.map((row) => String(row['migrationId']))
   const which = listed('migration', names)
-  throw notChangeable(changed, new GantryError('IN_USE', `${id} is in use: detach it from ${which} first`))
+  throw notChangeable(changed, new GantryError('IN_USE', `${id} is in use by ${which}: detach it first`))
 }
 
 function notChangeable(
@@ -254,7 +254,17 @@ function includes(known: unknown, wanted: unknown): boolean {
 
 /** The call that changes these fields. @throws GantryError NOT_ACCEPTED where there is none */
 function changeOf(
-  { create, isPut, update, by, updateBy, updateNames = {}, same = {}, secrets = [] }: DocumentKind,
+  {
+    create,
+    isPut,
+    update,
+    by,
+    updateBy,
+    updateNames = {},
+    otherwise = {},
+    same = {},
+    secrets = [],
+  }: DocumentKind,
   spec: Row,
   row: Row,
   changed: readonly string[],
@@ -265,11 +275,14 @@ function changeOf(
   const valueOf = (field: string) =>
     field in updateNames ? (same[field]?.(spec[field]) ?? spec[field]) : spec[field]
   const fixed = changed.filter((field) => !names.includes(nameOf(field)))
-  if (update === undefined || fixed.length > 0)
+  if (update === undefined || fixed.length > 0) {
+    const ways = fixed.map((field) => otherwise[field] ?? 'delete the object')
+    const fix = [...new Set(ways)].join('; ')
     throw new GantryError(
       'NOT_ACCEPTED',
-      `${fixed.join(', ')} cannot be changed: delete the object, then apply the file again`,
+      `${fixed.join(', ')} cannot be changed by a file: ${fix}, then apply the file again`,
     )
+  }
   const which = updateBy === undefined ? by : []
   const sent = Object.keys(spec).filter(
     (field) => changed.includes(field) || which.includes(field) || secrets.includes(field),

@@ -2,6 +2,7 @@ import { coerceField } from '../../subjects/kit/coerce.ts'
 import type { Contract } from '../../subjects/kit/contract.ts'
 import { kebab } from '../output/shape.ts'
 import { fieldsOf, jsonSchema } from '../../subjects/kit/json-schema.ts'
+import { product } from '../../subjects/kit/names.ts'
 import { matches } from '../../subjects/kit/validate.ts'
 import { assignments } from '../../subjects/access/assignments.ts'
 import { keys } from '../../subjects/access/keys.ts'
@@ -65,6 +66,8 @@ export interface DocumentKind {
   readonly compared?: (spec: Row) => Row
   /** Fields that are the same whatever they are written as. */
   readonly same?: Readonly<Record<string, (value: unknown) => unknown>>
+  /** Commands that change what `update` does not, by the field. */
+  readonly otherwise?: Readonly<Record<string, string>>
   /** Names of fields in `update`, where they are others. */
   readonly updateNames?: Readonly<Record<string, string>>
 }
@@ -298,6 +301,10 @@ export const documentKinds: Readonly<Record<string, DocumentKind>> = {
     specOf: migrationSpec,
     same: { recurringPeriod: (value) => periodSeconds(value as number | string) },
     updateNames: { recurringPeriod: 'recurringPeriodSeconds' },
+    otherwise: {
+      exclusions: `use "${product} exclusions attach" and "${product} exclusions detach"`,
+      inclusions: `use "${product} inclusions attach" and "${product} inclusions detach"`,
+    },
   },
   'bandwidth-limit': {
     create: bandwidth.set,

@@ -23,6 +23,7 @@ const usualResources = ['migrations', 'filesystems'] as const
 const otherWords: Readonly<Record<string, readonly string[]>> = {
   cp: ['copy'],
   sync: ['copy'],
+  verify: ['verifications create'],
   status: ['info', 'migrations list'],
   ps: ['migrations list'],
   logs: ['audit list', 'migrations failures', 'doctor'],

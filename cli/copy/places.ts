@@ -10,7 +10,7 @@ import { allPages } from '../../subjects/kit/pages.ts'
 import { type Filesystem, filesystems } from '../../subjects/filesystems/filesystems.ts'
 import { type FilesystemKind, filesystemKinds } from '../../subjects/filesystems/kinds.ts'
 import type { Context } from '../context.ts'
-import { inWords } from '../failure.ts'
+import { inWords, unreadable } from '../failure.ts'
 import type { Session } from '../sign-in/session.ts'
 
 export type Role = 'source' | 'target'
@@ -163,8 +163,7 @@ function contentOf(variable: string, path: string): string {
   try {
     return readFileSync(path, 'utf8')
   } catch (cause) {
-    const { code } = cause as NodeJS.ErrnoException
-    throw new GantryError('INVALID_INPUT', `${variable}: ${path} cannot be read (${code})`, { cause })
+    throw new GantryError('INVALID_INPUT', `${variable}: ${unreadable(path, cause)}`, { cause })
   }
 }
 

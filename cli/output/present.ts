@@ -86,7 +86,7 @@ const byTitle = (name: string, columns: readonly string[] = []): string =>
   columns.find((column) => titleOf(column) === name) ?? name
 
 const isMet = (when: object, value: unknown): boolean =>
-  'is' in when ? value === when.is : !('isNot' in when) || value !== when.isNot
+  'is' in when ? value === when.is : !('isNot' in when) || (value !== undefined && value !== when.isNot)
 
 /** What a verb has done, where its reply has nothing to say. */
 const pasts: Readonly<Record<string, string>> = {

@@ -38,7 +38,8 @@ export function tableText(
   table.push(...safe.map((row) => [...fitted(row)]))
   const isShown = (index: number) => widths?.some(({ column }) => column === index) ?? true
   const left = titles.filter((_, index) => !isShown(index))
-  const note = left.length === 0 ? '' : `Not shown, as the terminal is too narrow: ${left.join(', ')}\n`
+  if (left.length === 0) return lines(table.toString())
+  const note = `Not shown, as the terminal is too narrow: ${left.join(', ')}\nChoose others with --columns.\n`
   return `${lines(table.toString())}${note}`
 }
 
@@ -63,6 +64,7 @@ const lastToGo = [
   'state',
   'status',
   'result',
+  'revoked',
   'migratedPercentage',
   'failedPathCount',
   'failedPaths',

@@ -5,6 +5,7 @@ import type { FieldText } from '../../subjects/kit/coerce.ts'
 import { siteMediaType } from '../../subjects/filesystems/properties.ts'
 import { durationMs, durationPattern } from '../../subjects/kit/duration.ts'
 import { GantryError } from '../../subjects/kit/errors.ts'
+import { unreadable } from '../failure.ts'
 import { pathLines } from './path-lines.ts'
 import { type Field, type Shape, typed } from './shape.ts'
 
@@ -140,8 +141,7 @@ function readBytes(name: string, path: string): Buffer {
   try {
     return readFileSync(path)
   } catch (cause) {
-    const { code } = cause as NodeJS.ErrnoException
-    throw new GantryError('INVALID_INPUT', `${name}: ${path} cannot be read (${code})`, { cause })
+    throw new GantryError('INVALID_INPUT', `${name}: ${unreadable(path, cause)}`, { cause })
   }
 }
 

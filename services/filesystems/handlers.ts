@@ -8,7 +8,7 @@ import {
   isDiscoverable,
 } from '../../subjects/filesystems/filesystems.ts'
 import type { filesystemsInternal } from '../../subjects/filesystems/internal.ts'
-import { listed } from '../../subjects/kit/plural.ts'
+import { itOrThem, listed } from '../../subjects/kit/plural.ts'
 import { maxPageLength } from '../../subjects/kit/schemas.ts'
 import { StoreError, timeOf } from '../drivers/index.ts'
 import { product } from '../../subjects/kit/names.ts'
@@ -61,9 +61,13 @@ export function filesystemHandlers(dependencies: FilesystemDependencies): Handle
   const requireUnused = async (fileSystemId: string): Promise<void> => {
     const uses = await usesOf(fileSystemId)
     if (uses.length === 0) return
-    throw new GantryError('IN_USE', `${fileSystemId} is in use: delete ${listed('migration', uses)} first`, {
-      details: { migrations: uses },
-    })
+    throw new GantryError(
+      'IN_USE',
+      `${fileSystemId} is in use by ${listed('migration', uses)}: delete ${itOrThem(uses)} first`,
+      {
+        details: { migrations: uses },
+      },
+    )
   }
   const remove = async (record: FilesystemRecord): Promise<void> => {
     // First, so that a kill in between leaves no limit of a target that is gone.
@@ -203,7 +207,7 @@ const reportedLine = (lastMs: number | undefined): CheckLine => ({
 const inUse = ({ migrations, isBegun }: PlaceInUse, place: string): string =>
   isBegun
     ? `${place} is in use by ${listed('migration', migrations)}, which started during the removal: the removal was stopped and may be incomplete`
-    : `${place} is in use: stop ${listed('migration', migrations)} first`
+    : `${place} is in use by ${listed('migration', migrations)}: stop ${itOrThem(migrations)} first`
 
 /** Why a removal broke off after something was gone: callers, and the audit log, are told how much. */
 function partlyRemoved(error: Error, fileSystemId: string, removed: number): unknown {

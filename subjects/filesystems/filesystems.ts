@@ -26,7 +26,7 @@ const role = Type.Enum(['source', 'target'], {
 const scanOnly = Type.Optional(
   Switch(
     true,
-    'Migrations from this source copy once, unless they set scanOnlyMigration; otherwise they keep following changes. Only for sources; default: true',
+    'What migrations from this source do unless they set scanOnlyMigration: copy once, or if false, keep following changes. Only for sources; default: true',
   ),
 )
 const listenAndApplySourceChanges = Type.Optional(

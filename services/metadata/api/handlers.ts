@@ -14,7 +14,7 @@ import type { CatalogQuestions, NamePage, QuestionKind } from '../catalogs/quest
 import type { MetadataDependencies } from './dependencies.ts'
 import { checkOfKeptOnly, isKeptOnly, requireOptions, requireSpoken } from './kept-only.ts'
 import { type CatalogRecord, publicCatalog, sealedOptions, specOf, specWith } from './record.ts'
-import { listed } from '../../../subjects/kit/plural.ts'
+import { itOrThem, listed } from '../../../subjects/kit/plural.ts'
 
 /** Settings whose values nobody is shown; servers refuse only some of them. */
 const secretSetting = /passw|secret|credential|token|(?:access|private|account|shared)[._-]?key/i
@@ -79,7 +79,7 @@ export function catalogHandlers(dependencies: MetadataDependencies): Handlers<ty
       if (users.length > 0)
         throw new GantryError(
           'IN_USE',
-          `${catalogId} is in use: delete ${listed('migration', users.slice(0, 10))} first`,
+          `${catalogId} is in use by ${listed('migration', users.slice(0, 10))}: delete ${itOrThem(users)} first`,
           { details: { migrations: users } },
         )
       await catalogs.delete(catalogId)

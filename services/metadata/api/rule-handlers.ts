@@ -7,7 +7,7 @@ import { maxPageLength } from '../../../subjects/kit/schemas.ts'
 import type { MetadataRule, metadataRules } from '../../../subjects/metadata/rules.ts'
 import type { MetadataMigrationRecord, RuleRecord } from '../migrations/record.ts'
 import { Scope } from '../migrations/scope.ts'
-import { listed } from '../../../subjects/kit/plural.ts'
+import { itOrThem, listed } from '../../../subjects/kit/plural.ts'
 
 export interface RuleDependencies {
   readonly owners: Owners
@@ -56,7 +56,7 @@ export function ruleHandlers({
       if (users.length > 0)
         throw new GantryError(
           'IN_USE',
-          `${ruleName} is in use: change or delete ${listed('migration', users.slice(0, 10))} first`,
+          `${ruleName} is in use by ${listed('migration', users.slice(0, 10))}: change or delete ${itOrThem(users)} first`,
         )
       await rules.delete(ruleName)
       return {}

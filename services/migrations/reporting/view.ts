@@ -253,19 +253,22 @@ function timesOf({
   return last === undefined ? [started, completed] : [last.started, last.completed]
 }
 
-/** Seconds of the last scan, or until now, to the millisecond, without those in which it was stopped, as far as its states are kept. */
+/** States in which nothing is done: one that is completed may go on with a rescan. */
+const atRest: readonly MigrationRecord['state'][] = ['NONSCHEDULED', 'STOPPED', 'COMPLETED']
+
+/** Seconds of the last scan, or until now, to the millisecond, without those in which it was at rest, as far as its states are kept. */
 function runningSeconds(record: MigrationRecord): number {
   const [started, completed] = timesOf(record)
   if (started === undefined) return 0
   const [from, to] = [Date.parse(started), completed === undefined ? Date.now() : Date.parse(completed)]
   const { states = [] } = record
-  const stopped = states.map(({ state, since }, index) => {
-    if (state !== 'STOPPED') return 0
+  const rests = states.map(({ state, since }, index) => {
+    if (!atRest.includes(state)) return 0
     const next = states[index + 1]
     const until = next === undefined ? to : Math.min(to, Date.parse(next.since))
     return Math.max(0, until - Math.max(from, Date.parse(since)))
   })
-  const ranMs = stopped.reduce((left, one) => left - one, to - from)
+  const ranMs = rests.reduce((left, one) => left - one, to - from)
   return Math.max(0, ranMs / 1_000)
 }
 

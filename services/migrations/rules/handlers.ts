@@ -46,13 +46,9 @@ function ruleHandlers(
         .map(({ migrationId }) => migrationId)
         .slice(0, maxPageLength)
       if (users.length > 0 && !ruleView(effect, await rules.get(effect, id)).defaultExclusion) {
-        throw new GantryError(
-          'IN_USE',
-          `${id} is in use: detach it from ${listed('migration', users)} first`,
-          {
-            details: { migrations: users },
-          },
-        )
+        throw new GantryError('IN_USE', `${id} is in use by ${listed('migration', users)}: detach it first`, {
+          details: { migrations: users },
+        })
       }
       await rules.delete(effect, id)
       return {}

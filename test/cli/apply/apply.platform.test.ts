@@ -294,13 +294,13 @@ test('what nothing changes is made again where it is not in use; what fails keep
   expect(dry.out).toMatch(/exclusion-file-size +large +would be replaced/)
   expect(dry.out).toMatch(/exclusion-regex +no-temporary-files +would fail/)
   expect(dry.err).toMatch(
-    /exclusion-regex no-temporary-files: regex cannot be changed: no-temporary-files is in use: detach it from migration nightly first, or/,
+    /exclusion-regex no-temporary-files: regex cannot be changed: no-temporary-files is in use by migration nightly: detach it first, or/,
   )
   const { err, out, code } = await operator(['apply', '-f', '-', '-o', 'json'], secrets, text)
   expect(code).toBe(1)
   const message = (JSON.parse(err) as { message: string }).message
   expect(message).toMatch(
-    /^2 of \d+ objects failed: stdin:\d+: exclusion-regex no-temporary-files: regex cannot be changed: no-temporary-files is in use: detach it from migration nightly first, or give the object in the file another name; stdin:\d+: migration always: path cannot be changed: delete the object, then apply the file again$/,
+    /^2 of \d+ objects failed: stdin:\d+: exclusion-regex no-temporary-files: regex cannot be changed: no-temporary-files is in use by migration nightly: detach it first, or give the object in the file another name; stdin:\d+: migration always: path cannot be changed by a file: delete the object, then apply the file again$/,
   )
   expect(actions(out).filter(({ action }) => action === 'failed')).toMatchObject([
     { name: 'no-temporary-files', error: expect.stringContaining('is in use') },
@@ -312,6 +312,14 @@ test('what nothing changes is made again where it is not in use; what fails keep
       ['path-mapping', 'moved', 'replaced'],
       ['alert-rule', 'storage-memory-full', 'changed'],
     ]),
+  )
+  const attached = await operator(
+    ['apply', '-f', '-'],
+    secrets,
+    text.replace('exclusions: [no-temporary-files]', 'exclusions: [large]'),
+  )
+  expect(attached.err).toContain(
+    'exclusions cannot be changed by a file: use "gantry exclusions attach" and "gantry exclusions detach", then apply the file again',
   )
   expect(await platform.call(exclusions.get, { id: 'large' })).toMatchObject({ maxBytes: 200e9 })
   expect(await platform.call(pathMappings.get, { pathMappingId: 'moved' })).toMatchObject({

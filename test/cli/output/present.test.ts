@@ -161,6 +161,7 @@ describe('on a narrow terminal', () => {
         '                 verifications.',
         '                 create',
         'Not shown, as the terminal is too narrow: details',
+        'Choose others with --columns.',
         '',
       ].join('\n'),
     )

@@ -32,7 +32,7 @@ const purposes = {
   },
   migrate: {
     label: 'Operate migrations',
-    says: 'Creates, starts, stops and verifies migrations; reads stores and rules; follows events. It can neither delete migrations, nor approve deletions, nor clean up sources.',
+    says: 'Creates, starts, stops and verifies migrations; checks stores; reads stores and rules; follows events. It can neither delete migrations, nor approve deletions, nor clean up sources.',
   },
   extension: {
     label: 'Run one extension',
@@ -67,6 +67,8 @@ const rulesOf: Readonly<Record<Exclude<Purpose, 'custom'>, (prefix: string) => R
     pub: [
       ...ofResources(operated, 'all').filter((subject) => !forPeople.test(subject)),
       ...ofResources(read, 'reading'),
+      // Before a copy, and before a migration is begun.
+      filesystems['check-stored'].subject,
     ],
     sub: [allEvents],
   }),
