@@ -18,7 +18,11 @@ import { startTestBroker } from './broker.ts'
 import { testLog } from './platform.ts'
 import { metadataMigration } from './metadata-migrations.ts'
 
-type Answers = { [K in WorkKind]: (asked: MetadataWork[K]['asked']) => MetadataWork[K]['answer'] }
+type Answers = {
+  [K in WorkKind]: (
+    asked: MetadataWork[K]['asked'],
+  ) => MetadataWork[K]['answer'] | Promise<MetadataWork[K]['answer']>
+}
 
 export interface Script {
   /** What becomes of each table that is to be brought, one after the other; the first is all that is there at first. */
@@ -135,6 +139,8 @@ export async function startRun(
     objects: () => objects.listGroup(internalId),
     inHand: async () => (await records.get(migrationName))?.inHand,
     progress: () => progress.get(internalId),
+    /** What the migration is about from its next round on. */
+    setRule: (rule: RuleRecord) => rules.put(rule.ruleName, rule),
     [Symbol.asyncDispose]: async () => {
       run.end()
       await ended

@@ -99,6 +99,8 @@ export class Run {
   readonly #late = new Map<string, number>()
   /** Those that this run is about to write. */
   readonly #handed = new Set<string>()
+  /** Whether hidden tables that were left by whoever ran it before have been looked for. */
+  #isLeftDropped = false
   /** What is stored of both. */
   #noted: readonly string[] = []
   /** Names of before of tables that may not be at the target by those that they have now, by these as keys; the last ones first. */
@@ -156,8 +158,7 @@ export class Run {
     const record = await records.get(this.#name)
     if (record?.internalId !== this.#internalId || record.state !== 'RUNNING') return false
     this.#owner = record.owner ?? ''
-    const isFirst = this.#book === undefined
-    if (isFirst) {
+    if (this.#book === undefined) {
       this.#book = await ObjectBook.open(objects, this.#internalId)
       this.#takeInHand(record.inHand)
       this.#noted = record.inHand
@@ -168,7 +169,8 @@ export class Run {
     const sides = await ends.sidesOf(record)
     let goesOn = true
     // A comparison does so itself.
-    if (isFirst && record.done >= record.wanted) await this.#dropLeft(sides, scope)
+    if (!this.#isLeftDropped && record.done >= record.wanted)
+      await this.#dropLeft(sides, scope, this.#databases())
     if (record.done < record.wanted) await this.#compare(record, scope, sides)
     else if (record.once) goesOn = await this.#retryOrEnd(record, scope, sides)
     else await this.#follow(record, scope, sides)
@@ -193,14 +195,13 @@ export class Run {
     }
     for (const [database, works] of views) await this.#bringTables(record, sides, database, works, seen)
     const gone = [...this.#book.all()].filter((its) => !seen.has(keyOf(its)) && !unknown.has(its.database))
+    this.#letGo(scope)
+    // Before databases are forgotten: nobody would look for them there later.
+    await this.#dropLeft(sides, scope, [...this.#databases(), ...views.map(([database]) => database)])
     for (const its of gone.filter((one) => !scope.has(one))) await this.#book.forget(its)
     const dropped = gone.filter((one) => scope.has(one))
     await this.#drop(sides, dropped, record.maxDrops, record)
     await this.#dropUnknown(sides, scope)
-    await this.#dropLeft(sides, scope, [
-      ...views.map(([database]) => database),
-      ...gone.map((one) => one.database),
-    ])
     const figures = this.#book.figures
     await this.#dependencies.records.update(
       this.#name,
@@ -439,25 +440,34 @@ export class Run {
    * and nobody else would.
    */
   async #dropUnknown(sides: WorkSides, scope: Scope): Promise<void> {
+    this.#letGo(scope)
     const ids = [...this.#inHand].map(objectOf)
-    for (const id of ids) if (!scope.has(id)) this.#inHand.delete(keyOf(id))
     await this.#dropObjects(
       sides,
-      ids.filter((id) => scope.has(id) && this.#book.get(id) === undefined),
+      ids.filter((id) => this.#book.get(id) === undefined),
     )
+  }
+
+  /** What the rules do not match any more is nobody's to go on with. */
+  #letGo(scope: Scope): void {
+    for (const key of this.#inHand)
+      if (!scope.has(objectOf(key))) {
+        this.#inHand.delete(key)
+        this.#handed.delete(key)
+      }
   }
 
   /**
    * Drops hidden tables that this migration has made and goes on with no more: its rules were changed meanwhile, or a process
    * was killed between two calls. What cannot be read is left for the next time.
    */
-  async #dropLeft(sides: WorkSides, scope: Scope, more: readonly string[] = []): Promise<void> {
+  async #dropLeft(sides: WorkSides, scope: Scope, databases: Iterable<string>): Promise<void> {
     const hiding = [...this.#book.all()].filter((one) => one.isHidden && scope.has(one))
     const inHand = [...this.#inHand, ...this.#late.keys(), ...this.#handed].map(objectOf)
     const used = new Set(
       [...hiding, ...inHand].map(({ database, name = '' }) => hiddenNameOf({ database, name }).name),
     )
-    for (const database of new Set([...Array.from(this.#book.all(), (one) => one.database), ...more])) {
+    for (const database of new Set(databases)) {
       try {
         const { tables = [] } = await this.#ask('tables', sides, { database, side: 'target' })
         const names = tables.map(({ name }) => name).filter((name) => isHiddenName(name) && !used.has(name))
@@ -467,6 +477,11 @@ export class Run {
         unlessOfAll(error)
       }
     }
+    this.#isLeftDropped = true
+  }
+
+  #databases(): Iterable<string> {
+    return Array.from(this.#book.all(), ({ database }) => database)
   }
 
   async #dropObjects(sides: WorkSides, ids: readonly ObjectId[]): Promise<void> {
@@ -655,7 +670,10 @@ export class Run {
     const nowMs = performance.now()
     const late = new Set([...this.#late].flatMap(([key, atMs]) => (atMs <= nowMs ? [key] : [])))
     // What is in the book is told from what others have made of it since, and shown as a conflict where it differs.
-    for (const key of late) if (this.#book.get(objectOf(key)) === undefined) this.#inHand.add(key)
+    for (const key of late) {
+      const id = objectOf(key)
+      if (scope.has(id) && this.#book.get(id) === undefined) this.#inHand.add(key)
+    }
     const again = [...this.#book.all()].filter(
       (one) => (one.state === 'waiting' || (isDue && mayPass(one)) || late.has(keyOf(one))) && scope.has(one),
     )
@@ -683,6 +701,13 @@ export class Run {
     // Those of a source that tells of its changes are dropped after these.
     if (!isTold && late.size > 0) await this.#dropUnknown(sides, scope)
     for (const key of late) this.#late.delete(key)
+    const unwanted = [...late].map(objectOf).filter((id) => isTable(id) && !scope.has(id))
+    if (unwanted.length > 0)
+      await this.#dropLeft(
+        sides,
+        scope,
+        unwanted.map(({ database }) => database),
+      )
     if (!isDue) return
     this.#retriedMs = performance.now()
     const isFailing = again.some((one) => mayPass(this.#book.get(one) ?? one))

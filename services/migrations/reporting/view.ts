@@ -14,7 +14,7 @@ import type { MigrationRecord } from '../lifecycle/record.ts'
 import { type Recurrence, trackerOf } from '../../scheduling/recurrence.ts'
 import { stateText } from './state-text.ts'
 import { ruleView } from '../rules/view.ts'
-import { isBetweenScans } from '../lifecycle/states.ts'
+import { isActive, isBetweenScans } from '../lifecycle/states.ts'
 import { scannedFiles, scannedFolders } from '../progress/wire.ts'
 import { followsOnly } from '../../scheduling/admission.ts'
 import { arrivedFiles, type WithFigures } from '../progress/with-figures.ts'
@@ -253,22 +253,22 @@ function timesOf({
   return last === undefined ? [started, completed] : [last.started, last.completed]
 }
 
-/** States in which nothing is done: one that is completed may go on with a rescan. */
-const atRest: readonly MigrationRecord['state'][] = ['NONSCHEDULED', 'STOPPED', 'COMPLETED']
-
-/** Seconds of the last scan, or until now, to the millisecond, without those in which it was at rest, as far as its states are kept. */
+/**
+ * Seconds of the last scan, or until now, to the millisecond, without those in which nobody worked on it: it was stopped, had
+ * nothing left to do, or waited for its turn. As far as its states are kept.
+ */
 function runningSeconds(record: MigrationRecord): number {
   const [started, completed] = timesOf(record)
   if (started === undefined) return 0
   const [from, to] = [Date.parse(started), completed === undefined ? Date.now() : Date.parse(completed)]
   const { states = [] } = record
-  const rests = states.map(({ state, since }, index) => {
-    if (!atRest.includes(state)) return 0
+  const idle = states.map(({ state, since }, index) => {
+    if (isActive(state)) return 0
     const next = states[index + 1]
     const until = next === undefined ? to : Math.min(to, Date.parse(next.since))
     return Math.max(0, until - Math.max(from, Date.parse(since)))
   })
-  const ranMs = rests.reduce((left, one) => left - one, to - from)
+  const ranMs = idle.reduce((left, one) => left - one, to - from)
   return Math.max(0, ranMs / 1_000)
 }
 

@@ -119,7 +119,7 @@ export const Migration = model('Migration', {
   runningSeconds: Type.Number({
     minimum: 0,
     description:
-      'Seconds from the start to the completion, or until now, to the millisecond, without the time in which the migration was stopped or completed; of a recurring migration those of its last run',
+      'Seconds from the start to the completion, or until now, to the millisecond, without the time in which the migration was stopped, completed or waiting for its turn; of a recurring migration those of its last run',
   }),
   bytesInProgress: Count('Bytes at the target that belong to files whose copies are not complete yet'),
   scannerSummary: strict({

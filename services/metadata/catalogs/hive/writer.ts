@@ -209,9 +209,9 @@ export class HiveWriter implements CatalogWriter {
     const { database, name } = renamed ?? table
     const what = this.#metastore.what(`dropping table ${table.database}.${table.name}`)
     const dropped = { database, name, deleteData: false }
-    const dropping = changing(this.#metastore.change(methods.dropTable, dropped, what, signal))
+    const dropping = this.#metastore.change(methods.dropTable, dropped, what, signal)
     // By its new name another process may find it, and drop it.
-    await (renamed === undefined ? dropping : unlessGone(dropping))
+    await changing(renamed === undefined ? dropping : unlessGone(dropping))
   }
 
   /**

@@ -2,6 +2,7 @@ import type { Table } from '../../../../subjects/metadata/objects.ts'
 import { StoreError } from '../../../drivers/contract/store-error.ts'
 import type { TableName } from '../../catalogs/contract/catalog.ts'
 import { beingDropped, hiddenNameOf, hiddenParameter } from '../../catalogs/hidden-tables.ts'
+import { unlessOfAll } from '../../catalogs/unless-of-all.ts'
 import type { Known } from './objects.ts'
 import { canBecome, type Done, droppedMeanwhile, type OnConflict } from './reconcile.ts'
 import type { Sides } from './sides.ts'
@@ -74,18 +75,28 @@ export async function dropHidden(
     await writer.dropTable({ database, name }, signal)
 }
 
-/** Drops those of these hidden tables that are of this migration, or that somebody was about to drop. */
+/**
+ * Drops those of these hidden tables that are of this migration, or that somebody was about to drop. Throws StoreError of the
+ * first that cannot be dropped.
+ */
 export async function dropLeft(
   { target, writer, migration }: Sides,
   database: string,
   names: readonly string[],
   signal: AbortSignal,
 ): Promise<void> {
+  let failure: StoreError | undefined
   for (const name of names) {
-    const its = (await target.table(database, name, signal))?.parameters[hiddenParameter]
-    if (its !== undefined && (its === migration || its === beingDropped))
-      await writer.dropTable({ database, name }, signal)
+    try {
+      const its = (await target.table(database, name, signal))?.parameters[hiddenParameter]
+      if (its !== undefined && (its === migration || its === beingDropped))
+        await writer.dropTable({ database, name }, signal)
+    } catch (error) {
+      // The others are dropped all the same.
+      failure ??= unlessOfAll(error)
+    }
   }
+  if (failure !== undefined) throw failure
 }
 
 /**

@@ -81,7 +81,7 @@ export type Outcome = ObjectId & {
         readonly result: 'same' | 'created' | 'changed'
         readonly settled: Settled
         readonly note?: Failure
-        /** Why some of its partitions are not added yet. */
+        /** Why some of its partitions are not added, or not looked at, yet. */
         readonly waiting?: string
         readonly writeIds?: SeenWriteIds
         readonly isOfWrites?: true

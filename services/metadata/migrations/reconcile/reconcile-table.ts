@@ -219,6 +219,12 @@ export async function reconcileTable(
     const differences = [...extras.differences, ...writes.differences]
     const isDifferent = sides.dry !== undefined && differences.length > 0
     const isChanged = (done?.written ?? 0) > 0 || renamed !== undefined || isDifferent
+    // Should the next look never come, it would be taken for whole.
+    const unfinished =
+      after !== undefined && done !== undefined && sides.dry === undefined
+        ? `${counted + done.arrived} of its partitions are there so far`
+        : undefined
+    const waitsFor = waiting ?? unfinished
     return {
       ...id,
       result: isSame && isChanged ? 'changed' : settled.result,
@@ -227,7 +233,7 @@ export async function reconcileTable(
       ...(sides.dry !== undefined && isPartitioned && { planned: sides.dry.takePlanned() }),
       ...(done !== undefined && isWhole && { partitions: counted + done.arrived }),
       ...(note !== undefined && { note }),
-      ...(waiting !== undefined && { waiting }),
+      ...(waitsFor !== undefined && { waiting: waitsFor }),
       ...(writes.seen && { writeIds: writes.seen }),
       ...(writes.written && { written: writes.written }),
       ...(isOfWrites && waiting !== undefined && waiting === writes.waiting && { isOfWrites }),

@@ -1,4 +1,5 @@
 import { expect, onTestFinished, test, vi } from 'vitest'
+import { StoreError } from '../../../../services/drivers/contract/store-error.ts'
 import type { Catalog } from '../../../../services/metadata/catalogs/contract/catalog.ts'
 import {
   beingDropped,
@@ -91,7 +92,9 @@ test('one with more partitions than a metastore renames well has its name at onc
   onTestFinished(() => void vi.useRealTimers())
   const isOver = () => vi.advanceTimersByTime(1) !== undefined
   const { outcome } = await look({ isOver })
-  expect(outcome).toMatchObject({ result: 'created', partitions: 1_000 })
+  // Until the last of them is there, it is no table that has arrived.
+  const waiting = '1000 of its partitions are there so far'
+  expect(outcome).toMatchObject({ result: 'created', partitions: 1_000, waiting })
   expect([...target.has.keys()]).toEqual([days.name])
   source.put(days, many.slice(1))
   target.has.clear()
@@ -116,6 +119,26 @@ test('what is left of hidden tables is dropped by who has made it, or by anybody
   expect([...target.has.keys()]).toEqual([name, 'theirs', 'people'])
   await dropLeft(sides, days.database, [name], never)
   expect([...target.has.keys()]).toEqual(['theirs', 'people'])
+})
+
+test('a hidden table that cannot be dropped keeps no other from being dropped', async () => {
+  const { source, target } = ends()
+  const sides = new Sides(source as unknown as Catalog, target as unknown as Catalog, {
+    locations: { from: [], to: undefined, mappings: [] },
+    statistics: 'none',
+    migration: 'ours',
+  })
+  for (const name of ['refused', 'other'])
+    target.put({ ...days, name, parameters: { [hiddenParameter]: 'ours' } }, [])
+  const drop = target.writer.dropTable.bind(target.writer)
+  target.writer.dropTable = async (one, signal) => {
+    if (one.name === 'refused') throw new StoreError('permission', 'it may not be dropped')
+    return drop(one, signal)
+  }
+  await expect(dropLeft(sides, days.database, ['refused', 'other'], never)).rejects.toMatchObject({
+    failure: 'permission',
+  })
+  expect([...target.has.keys()]).toEqual(['refused'])
 })
 
 test('a table that has got its name does not say any more that it was hidden', async () => {

@@ -76,3 +76,34 @@ test.concurrent('what is made by a hidden name stays in hand until it has its ow
   expect(asked[3]?.known).toMatchObject({ inHand: true, isHidden: true })
   await until('nothing is in hand', async () => (await run.inHand())?.length === 0)
 })
+
+test.concurrent(
+  'a table of which a part was brought when the target went away is brought as a whole',
+  async () => {
+    const asked: TableWork[] = []
+    await using run = await startRun(
+      {},
+      {
+        'bring-tables': ({ tables: [work] }) => {
+          asked.push(work!)
+          // The comparison is over by the time that its files are there.
+          if (asked.length === 1)
+            return { outcomes: [{ ...table, result: 'waiting', message: 'for its files' }], left: [] }
+          if (asked.length === 2) {
+            const waiting = '1000 of its partitions are there so far'
+            const outcome = { ...table, result: 'created', settled, partitions: 1_000, waiting } as const
+            return { outcomes: [outcome], left: [{ ...work!, after: 'day=999', counted: 1_000 }] }
+          }
+          if (asked.length === 3) throw new StoreError('unreachable', 'it is away for a moment')
+          return { outcomes: [{ ...table, result: 'changed', settled, partitions: 2_500 }], left: [] }
+        },
+      },
+    )
+    await until('it has arrived', async () =>
+      (await run.objects()).some(({ name, state }) => name === 't' && state === 'arrived'),
+    )
+    expect(asked).toHaveLength(4)
+    expect(asked[3]?.after).toBeUndefined()
+    expect(await run.objects()).toContainEqual(expect.objectContaining({ name: 't', partitions: 2_500 }))
+  },
+)

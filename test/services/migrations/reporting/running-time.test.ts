@@ -1,54 +1,80 @@
 import { expect, test } from 'vitest'
 import { noCounts } from '../../../../services/engine/run/counts.ts'
-import { publicMigration } from '../../../../services/migrations/reporting/view.ts'
-import type { MigrationState } from '../../../../subjects/migrations/model/model.ts'
+import type { MigrationRecord } from '../../../../services/migrations/lifecycle/record.ts'
+import { progressOf } from '../../../../services/migrations/reporting/view.ts'
 import { migrationRecord } from '../../../support/migration-records.ts'
 
-const at = (second: number) => new Date(Date.UTC(2026, 0, 2) + second * 1_000).toISOString()
+const at = (time: string) => `2026-02-01T${time}:00.000Z`
+const states = (...entered: (readonly [state: MigrationRecord['state'], time: string])[]) =>
+  entered.map(([state, time]) => ({ state, since: at(time) }))
 
-/** Of a migration that entered these states at these seconds, and was completed at the last one. */
-function runningSeconds(started: number, entered: readonly (readonly [MigrationState, number])[]): number {
-  const [state, completed] = entered.at(-1)!
-  const record = migrationRecord({
-    state,
-    started: at(started),
-    completed: at(completed),
-    states: entered.map(([its, second]) => ({ state: its, since: at(second) })),
+const begun = [
+  ['SCHEDULED', '09:00'],
+  ['RUNNING', '10:00'],
+] as const
+const scans: [string, Partial<MigrationRecord>, number][] = [
+  [
+    'a stop',
+    {
+      completed: at('14:00'),
+      states: states(
+        ...begun,
+        ['STOPPING', '10:20'],
+        ['STOPPED', '10:30'],
+        ['SCHEDULED', '13:00'],
+        ['RUNNING', '13:10'],
+        ['COMPLETED', '14:00'],
+      ),
+    },
+    80,
+  ],
+  [
+    'an earlier completion',
+    {
+      completed: at('18:05'),
+      states: states(
+        ...begun,
+        ['COMPLETED', '10:10'],
+        ['SCHEDULED', '18:00'],
+        ['RUNNING', '18:00'],
+        ['COMPLETED', '18:05'],
+      ),
+    },
+    15,
+  ],
+  [
+    'a wait for one of a higher priority',
+    {
+      completed: at('12:05'),
+      states: states(...begun, ['SCHEDULED', '10:10'], ['RUNNING', '12:00'], ['COMPLETED', '12:05']),
+    },
+    15,
+  ],
+  [
+    'a clock that was put back',
+    {
+      completed: at('11:00'),
+      states: states(
+        ...begun,
+        ['STOPPED', '15:00'],
+        ['SCHEDULED', '10:30'],
+        ['RUNNING', '10:30'],
+        ['COMPLETED', '11:00'],
+      ),
+    },
+    60,
+  ],
+]
+
+test.for(scans)('the time of %s is no running time', ([, of, minutes]) => {
+  const record = migrationRecord({ state: 'COMPLETED', started: at('10:00'), ...of })
+  const { progress } = progressOf({
+    record,
+    counts: noCounts(),
+    underWay: { files: 0, bytes: 0 },
+    failed: 0,
+    changes: undefined,
+    conditions: [],
   })
-  const figures = { record, counts: noCounts(), failed: 0, changes: undefined, conditions: [] }
-  const rules = { exclusions: [], inclusions: [] }
-  return publicMigration({ ...figures, underWay: { bytes: 0, files: 0 } }, rules, []).runningSeconds
-}
-
-test('the time that a migration was stopped, or completed before it went on, is not part of its duration', () => {
-  expect(
-    runningSeconds(10, [
-      ['NONSCHEDULED', 0],
-      ['SCHEDULED', 10],
-      ['RUNNING', 10.5],
-      ['COMPLETED', 20],
-    ]),
-  ).toBe(10)
-  expect(
-    runningSeconds(10, [
-      ['RUNNING', 10],
-      ['STOPPING', 15],
-      ['STOPPED', 16],
-      ['RUNNING', 1_016],
-      ['COMPLETED', 1_020],
-      ['RUNNING', 5_020],
-      ['COMPLETED', 5_021.5],
-    ]),
-  ).toBe(11.5)
-})
-
-test('of one that was started anew, what was before does not count', () => {
-  expect(
-    runningSeconds(1_000, [
-      ['RUNNING', 0],
-      ['STOPPED', 10],
-      ['RUNNING', 1_000],
-      ['COMPLETED', 1_004],
-    ]),
-  ).toBe(4)
+  expect(progress.duration.inSeconds).toBe(minutes * 60)
 })

@@ -1,0 +1,69 @@
+import { expect, test } from 'vitest'
+import { StoreError } from '../../../../services/drivers/contract/store-error.ts'
+import { hiddenNameOf } from '../../../../services/metadata/catalogs/hidden-tables.ts'
+import { startRun } from '../../../support/metadata-run.ts'
+import { until } from '../../../support/until.ts'
+
+const table = { kind: 'table', database: 'a', name: 't' } as const
+const hidden = hiddenNameOf(table).name
+
+test.concurrent(
+  'a hidden table that the rules match no more is dropped once nobody writes it late',
+  async () => {
+    const dropped: string[] = []
+    let asked = 0
+    await using run = await startRun(
+      { lateMs: 1_000 },
+      {
+        tables: ({ side }) => ({
+          tables: [{ name: side === 'target' ? hidden : 't', type: 'EXTERNAL_TABLE' }],
+        }),
+        'bring-tables': async ({ tables }) => {
+          asked++
+          if (asked === 1) return { outcomes: [{ ...table, result: 'to-be-noted' }], left: [] }
+          if (asked === 2)
+            return {
+              outcomes: [{ ...table, result: 'waiting', message: 'hidden', isHidden: true }],
+              left: tables,
+            }
+          await run.setRule({ ruleName: 'all', databasePattern: 'a', tablePattern: 'other' })
+          throw new StoreError('unreachable', 'the target is away for a moment')
+        },
+        'drop-left': ({ names }) => {
+          dropped.push(...names)
+          return {}
+        },
+        changes: () => ({ isGap: false, changes: [], position: '1', behind: 0 }),
+      },
+    )
+    await until('it is dropped', () => dropped.length > 0)
+    expect(asked).toBe(3)
+    await until('nothing is in hand', async () => (await run.inHand())?.length === 0)
+  },
+)
+
+test.concurrent(
+  'a database that the rules match no more is not forgotten before hidden tables in it are dropped',
+  async () => {
+    let asked = 0
+    await using run = await startRun(
+      { brought: [{ ...table, result: 'same', settled: { wanted: 'digest', is: 'digest' } }] },
+      {
+        tables: ({ side }) => ({
+          tables: [{ name: side === 'target' ? hidden : 't', type: 'EXTERNAL_TABLE' }],
+        }),
+        'drop-left': () => {
+          asked++
+          // Of the second comparison the first try.
+          if (asked === 2) throw new StoreError('unreachable', 'the target is away for a moment')
+          return {}
+        },
+        changes: async () => {
+          await run.setRule({ ruleName: 'all', databasePattern: 'other', tablePattern: '*' })
+          return { isGap: true }
+        },
+      },
+    )
+    await until('it is asked again', () => asked === 3)
+  },
+)
