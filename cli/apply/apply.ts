@@ -146,10 +146,10 @@ async function applyOne(session: Session, document: Document, dryRun: boolean): 
     // Whether those that are stored are the same, no reply tells.
     const sent = isChangeable(kind) ? (kind.secrets ?? []).filter((field) => spec[field] !== undefined) : []
     const differences = [
-      ...changed.map(
-        (field) =>
-          `${field}: ${valueText(there[field], field) || 'none'} → ${valueText(wanted[field], field)}`,
-      ),
+      ...changed.map((field) => {
+        const [before, after] = [there, wanted].map((one) => valueText(one[field], field) || 'none')
+        return `${field}: ${before} → ${after}`
+      }),
       ...sent.map((field) => `${field}: sent, as secrets cannot be compared`),
     ]
     const done = { kind: kindName, name, differences } as const

@@ -23,7 +23,7 @@ import { alerts } from '../../subjects/observability/alerts.ts'
 import { exclusions } from '../../subjects/rules/exclusions.ts'
 import { inclusions } from '../../subjects/rules/inclusions.ts'
 import { pathMappings } from '../../subjects/rules/path-mappings.ts'
-import type { Row } from '../output/fields.ts'
+import { isRow, type Row } from '../output/fields.ts'
 
 /** What deletes an object that nothing changes, so that it is made again; `by` is the field of the spec that it takes. */
 export interface Replacement {
@@ -235,13 +235,16 @@ function bandwidthSpec({ scope, name, limitBytesPerSecond, limitRequestsPerSecon
   }
 }
 
-function comparedBandwidth({ limit, unit, requests, ...rest }: Row): Row {
+function comparedBandwidth({ limit, unit, requests, schedule, ...rest }: Row): Row {
+  const isEmpty = isRow(schedule) && Array.isArray(schedule['windows']) && schedule['windows'].length === 0
   const orNone = (value: unknown) => (value === unlimited ? 'none' : value)
   const bytes = limit === unlimited ? limit : Number(limit) * bandwidthUnits[String(unit)]!
   return {
     ...rest,
     ...(limit !== undefined && { limitBytesPerSecond: orNone(bytes) }),
     ...(requests !== undefined && { requests: orNone(requests) }),
+    // Without windows it takes the schedule away.
+    ...(schedule !== undefined && { schedule: isEmpty ? '' : schedule }),
   }
 }
 

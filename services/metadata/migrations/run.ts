@@ -474,7 +474,11 @@ export class Run {
         if (names.length > 0) await this.#ask('drop-left', sides, { database, names })
       } catch (error) {
         // What concerns both catalogs as a whole is thrown.
-        unlessOfAll(error)
+        const failure = unlessOfAll(error)
+        this.#dependencies.log.warn(
+          { err: failure, migration: this.#name, database },
+          'Hidden tables could not be looked for or dropped; retrying with the next comparison.',
+        )
       }
     }
     this.#isLeftDropped = true

@@ -251,6 +251,13 @@ test('limits on bandwidth are compared whatever their unit, and changed', async 
   expect(await platform.call(bandwidth.get, { scope: 'global' })).toMatchObject({
     limitBytesPerSecond: 3 * 2 ** 30,
   })
+  const limit = (windows: string) =>
+    `kind: bandwidth-limit\nspec: { scope: migration, name: nightly, schedule: { timeZone: UTC, windows: [${windows}] } }\n`
+  const emptied = await operator(['apply', '-f', '-'], {}, limit(''))
+  expect(emptied.out).toMatch(/schedule: .* → none/)
+  const again = await operator(['apply', '-f', '-', '-o', 'json'], {}, limit(''))
+  expect(actions(again.out)).toMatchObject([{ action: 'unchanged' }])
+  await operator(['apply', '-f', '-'], secrets, all())
   const nobody = await operator(
     ['apply', '-f', '-'],
     {},
