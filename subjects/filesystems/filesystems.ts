@@ -26,7 +26,7 @@ const role = Type.Enum(['source', 'target'], {
 const scanOnly = Type.Optional(
   Switch(
     true,
-    'What migrations from this source do unless they set scanOnlyMigration: copy once, or if false, keep following changes. Only for sources; default: true',
+    'New migrations from this source copy once; otherwise they keep following changes. A migration can choose itself, with scanOnlyMigration. Only for sources; default: true',
   ),
 )
 const listenAndApplySourceChanges = Type.Optional(
