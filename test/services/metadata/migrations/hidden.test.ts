@@ -31,6 +31,7 @@ function ends() {
   const sides = new Sides(source as unknown as Catalog, target as unknown as Catalog, {
     locations: { from: [], to: undefined, mappings: [] },
     statistics: 'none',
+    migration: 'ours',
   })
   const look = (of: Partial<TableAsked>) =>
     reconcileTable(
@@ -102,12 +103,7 @@ test('one with more partitions than a metastore renames well has its name at onc
 })
 
 test('what is left of hidden tables is dropped by who has made it, or by anybody where it was to be dropped', async () => {
-  const { source, target } = ends()
-  const sides = new Sides(source as unknown as Catalog, target as unknown as Catalog, {
-    locations: { from: [], to: undefined, mappings: [] },
-    statistics: 'none',
-    migration: 'ours',
-  })
+  const { target, sides } = ends()
   await makeHidden(sides, days, never)
   const { name } = hiddenNameOf(days)
   const put = (its: string, parameters: Record<string, string>) =>
@@ -122,12 +118,7 @@ test('what is left of hidden tables is dropped by who has made it, or by anybody
 })
 
 test('a hidden table that cannot be dropped keeps no other from being dropped', async () => {
-  const { source, target } = ends()
-  const sides = new Sides(source as unknown as Catalog, target as unknown as Catalog, {
-    locations: { from: [], to: undefined, mappings: [] },
-    statistics: 'none',
-    migration: 'ours',
-  })
+  const { target, sides } = ends()
   for (const name of ['refused', 'other'])
     target.put({ ...days, name, parameters: { [hiddenParameter]: 'ours' } }, [])
   const drop = target.writer.dropTable.bind(target.writer)
@@ -142,12 +133,7 @@ test('a hidden table that cannot be dropped keeps no other from being dropped', 
 })
 
 test('a table that has got its name does not say any more that it was hidden', async () => {
-  const { source, target } = ends()
-  const sides = new Sides(source as unknown as Catalog, target as unknown as Catalog, {
-    locations: { from: [], to: undefined, mappings: [] },
-    statistics: 'none',
-    migration: 'ours',
-  })
+  const { target, sides } = ends()
   await makeHidden(sides, days, never)
   expect((await target.table('', hiddenNameOf(days).name))?.parameters).toHaveProperty(
     [hiddenParameter],
