@@ -1,6 +1,7 @@
 import { problemOfFile } from '../config/file-problem.ts'
 import { GantryError, isGantryError, type Problem } from '../subjects/kit/errors.ts'
-import { fieldNames, orAgo, type Shape, typed } from './output/shape.ts'
+import type { FieldText } from '../subjects/kit/coerce.ts'
+import { type Field, fieldNames, orAgo, type Shape, typed } from './output/shape.ts'
 import { asTyped } from './typed-command.ts'
 import { printable, printableLines, type Terminal } from './output/terminal.ts'
 
@@ -25,14 +26,32 @@ export const unreadable = (path: string, cause: unknown): string => {
 export const withFix = (error: GantryError, fix: string): GantryError =>
   new RefusedInput(error, `${error instanceof RefusedInput ? error.forPeople : error.message}; ${fix}`)
 
-/** The error with the flag beside each field that it names, when it names any, and with what else may be typed there. */
-export function withFlags(error: unknown, shape: Shape): unknown {
+/**
+ * The error with the flag beside each field that it names, when it names any, and with what else may be typed there.
+ * @param given texts of the fields
+ */
+export function withFlags(
+  error: unknown,
+  shape: Shape,
+  given: ReadonlyMap<Field, FieldText> = new Map(),
+): unknown {
   const fieldOf = (name: string) => [...shape.args, ...shape.flags].find((one) => one.name === name)
   const wordOf = (name: string) => {
     const field = fieldOf(name)
     return field === undefined ? undefined : typed(shape, field)
   }
-  return inWords(error, wordOf, (name) => (fieldOf(name)?.moment === undefined ? '' : `, ${orAgo}`))
+  return inWords(error, wordOf, (name) => {
+    const field = fieldOf(name)
+    return field === undefined
+      ? ''
+      : `${field.moment === undefined ? '' : `, ${orAgo}`}${asPath(field, given.get(field))}`
+  })
+}
+
+/** A path that lacks its slash, as it is probably meant. */
+function asPath({ schema: { pattern } }: Field, text: FieldText | undefined): string {
+  if (pattern?.startsWith('^/') !== true || typeof text !== 'string' || text.startsWith('/')) return ''
+  return new RegExp(pattern, 'u').test(`/${text}`) ? ` (did you mean /${text}?)` : ''
 }
 
 /**

@@ -33,7 +33,7 @@ export function explanation(field: Field, { flags }: Shape): string {
     ...(mayBeElsewhere(field) ? ['or @file, or - for stdin'] : []),
     ...(field.secret ? ['both hide it from the process list'] : []),
   ]
-  const form = kind === 'object' ? formOf(schema) : ''
+  const form = kind === 'object' ? `JSON such as ${formOf(schema)}` : ''
   const description = (schema.description ?? schema.items?.description ?? '').replaceAll(
     fieldNames,
     (word) => {
@@ -44,7 +44,8 @@ export function explanation(field: Field, { flags }: Shape): string {
   // Most descriptions say it in words.
   const isSaid = schema.default === undefined || /\bdefault\b/i.test(description)
   const text = [
-    [description, form].filter((part) => part !== '').join(': '),
+    description,
+    form,
     ...(isSaid
       ? []
       : [`default: ${typeof schema.default === 'string' ? schema.default : JSON.stringify(schema.default)}`]),

@@ -66,12 +66,22 @@ function usageError(
     .replace(/\n\((.+)\)$/, ' ($1)')
     .replace(/\.$/, '')
   const { command, path } = commandOf(program, args)
+  const choice = wrongChoice.exec(text)?.groups
+  if (choice !== undefined) {
+    const place = choice['option'] ?? `<${choice['argument']}>`
+    const fix = `use ${choice['choices']}; see ${path} --help`
+    return new GantryError('INVALID_INPUT', `'${choice['word']}' is not allowed for ${place}: ${fix}`)
+  }
   const like = likeWord(command, message, args)
   const what = like.length === 0 ? text : text.replace(/ \(Did you mean .*\)$/, '')
   const isUnknown = code === 'commander.unknownCommand' && !what.includes('Did you mean')
   const why = like.length === 0 && isUnknown && note !== undefined ? ` (${note})` : didYouMean(like)
   return new GantryError('INVALID_INPUT', `${what}${why}; see ${path} --help`)
 }
+
+/** How the parser says that a value is none of the choices. */
+const wrongChoice =
+  /^(?:option '(?<option>[^']*)' argument|command-argument value) '(?<word>.*)' is invalid(?: for argument '(?<argument>[^']*)')?\. Allowed choices are (?<choices>.*)$/s
 
 /** What a word that is not known may stand for. */
 function likeWord(command: Command, message: string, args: readonly string[]): readonly string[] {

@@ -1,4 +1,4 @@
-import { Command, Option } from 'commander'
+import { Command, Help, Option } from 'commander'
 import { version } from '../broker/common/version.ts'
 import { type Contract, verbOf } from '../subjects/kit/contract.ts'
 import { contracts } from '../subjects/index.ts'
@@ -56,7 +56,11 @@ export function createProgram(context: Context, args?: readonly string[]): Comma
     .configureHelp({
       showGlobalOptions: true,
       optionTerm,
+      optionDescription,
       subcommandTerm: (command) => command.name(),
+      minWidthToWrap,
+      padWidth: (command, help) => Math.min(maxTermWidth, usual.padWidth.call(help, command, help)),
+      formatItem,
       styleTitle: (text) => terminal.style('bold', text),
     })
     .addHelpText('after', examplesText(firstSteps) + closingText())
@@ -90,6 +94,25 @@ export function addContracts(
     if (examples.length > 0) group.addHelpText('after', examplesText(examples))
     if (isNamed(resource)) for (const contract of own) addContractCommand(group, contract, run)
   }
+}
+
+/** Of a column of help; texts are wrapped down to it. */
+const minWidthToWrap = 20
+/** Of the options in help: wider ones stand above what is said of them, so that this has the room. */
+const maxTermWidth = 28
+const { prototype: usual } = Help
+
+function formatItem(this: Help, term: string, width: number, description: string, help: Help): string {
+  const format = (one: string) => usual.formatItem.call(this, one, width, description, help)
+  const isWide = description !== '' && help.displayWidth(term) > width
+  return isWide ? `  ${term}\n${format('')}` : format(term)
+}
+
+/** Choices that are explained one by one are not listed again. */
+function optionDescription(this: Help, option: Option): string {
+  const { argChoices, description } = option
+  const isSaid = argChoices?.every((choice) => description.includes(`${choice}: `)) ?? false
+  return isSaid ? description : usual.optionDescription.call(this, option)
 }
 
 const optionTerm = (option: Option): string =>

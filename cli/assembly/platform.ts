@@ -25,6 +25,8 @@ export interface Platform {
   readonly operatorToken: string
   /** Where people sign in with a browser; undefined when there is no identity provider. */
   readonly signInUrl: string | undefined
+  /** Whether they do at the development provider, whose passwords the command line can reset. */
+  readonly isDevelopmentSignIn: boolean
   /** By name, when the development provider has just made them. */
   readonly developmentPasswords: Readonly<Record<string, string>> | undefined
   /** Says that somebody has seen them; until then each start makes others. */
@@ -57,7 +59,15 @@ export async function startPlatform({
     await parts.run()
     const edge = await startEdge(edgeOptions(parts.known))
     shutdown.push(() => edge.stop())
-    const { identity, broker, publicUrl, aboutSignIn, developmentPasswords, operatorToken } = parts.known
+    const {
+      identity,
+      broker,
+      publicUrl,
+      aboutSignIn,
+      isDevelopmentSignIn,
+      developmentPasswords,
+      operatorToken,
+    } = parts.known
     return {
       instance: identity.instance,
       tcpUrl: broker.tcpUrl,
@@ -65,6 +75,7 @@ export async function startPlatform({
       httpUrls: edge.urls,
       operatorToken: operatorToken(),
       signInUrl: aboutSignIn.identityProvider && `${publicUrl}${loginPath}`,
+      isDevelopmentSignIn,
       developmentPasswords,
       markPasswordsSeen: () => {
         if (developmentPasswords !== undefined) markSeen(options.home)

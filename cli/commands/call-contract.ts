@@ -41,7 +41,7 @@ export const callContract =
         return globals.wait === true ? endOf(session, contract, first) : first
       })
     } catch (error) {
-      throw withList(withFlags(error, shape), contract)
+      throw withList(withFlags(error, shape, given), contract)
     }
     present(context.terminal, contract, reply, { ...wanted, input })
     const isWrong = globals.wait === true ? !hasEndedWell(contract, reply) : isFailure(contract, reply)

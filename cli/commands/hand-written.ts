@@ -69,10 +69,10 @@ export function addHandWritten(program: Command, context: Context): void {
     .command('doctor')
     .summary('find problems and show how to fix them')
     .description(
-      'Checks whether the token in use is valid and, if not, shows why (only administrators can see the\n' +
-        'reason). Then checks versions, clocks, stores and components of the platform and, on its host, the\n' +
-        'configuration, ports, disk and limits, even if it is not running. The exit code is 1 if a check\n' +
-        'fails.',
+      'Checks whether the token in use is valid and, if not, shows why (only administrators can see the ' +
+        'reason). Then checks versions, clocks, stores and components of the platform and, on its host, the ' +
+        'configuration, ports, disk and limits, even if it is not running.\n' +
+        `The exit code is ${exitCodes.failed.status} if a check fails.`,
     )
     .addHelpText('after', examplesText([`${product} doctor`, `${product} doctor --token-file token.txt`]))
     .action(async (_, command: Command) => {
@@ -83,7 +83,7 @@ export function addHandWritten(program: Command, context: Context): void {
     .command('watch')
     .summary('show the progress of migrations')
     .description(
-      'Shows the progress of a migration until it ends. Without an argument, shows all migrations that run,\n' +
+      'Shows the progress of a migration until it ends. Without an argument, shows all migrations that run, ' +
         'or wait for their turn or next scan, including ones that start later, until none is left.\n' +
         'Live and recurring migrations run until you stop them.\n' +
         'The exit code is 0 if all migrations completed without failures.',
@@ -166,14 +166,14 @@ function addCopy(program: Command, context: Context): void {
     .command('copy')
     .summary('copy a folder or bucket once and verify it')
     .description(
-      'Copies SOURCE to TARGET once: adds missing filesystems, shows the plan, migrates, watches and\n' +
-        'verifies. Each is a folder on the platform’s host, NAME:/path in a filesystem, s3://bucket/prefix,\n' +
-        'gs://bucket/prefix or hdfs://host:port/path. Credentials come from --source-option,\n' +
-        '--target-option or environment variables (AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY,\n' +
-        'AWS_SESSION_TOKEN, AWS_ENDPOINT_URL; GOOGLE_APPLICATION_CREDENTIALS; HADOOP_USER_NAME).\n' +
+      'Copies SOURCE to TARGET once: adds missing filesystems, shows the plan, migrates, watches and verifies. ' +
+        'Each is a folder on the platform’s host, NAME:/path in a filesystem, s3://bucket/prefix, ' +
+        'gs://bucket/prefix or hdfs://host:port/path.\n' +
+        'Credentials come from --source-option, --target-option or environment variables (AWS_ACCESS_KEY_ID, ' +
+        'AWS_SECRET_ACCESS_KEY, AWS_SESSION_TOKEN, AWS_ENDPOINT_URL; GOOGLE_APPLICATION_CREDENTIALS; ' +
+        'HADOOP_USER_NAME).\n' +
         'Run the same command again to resume an interrupted copy or to update a completed one.\n' +
-        `The exit code is ${exitCodes.ok.status} only if all files are copied and verified, ${exitCodes.failed.status} otherwise, and ${exitCodes.interrupted.status} after Ctrl-C,\n` +
-        'which does not stop the migration.',
+        `The exit code is ${exitCodes.ok.status} only if all files are copied and verified, ${exitCodes.failed.status} otherwise, and ${exitCodes.interrupted.status} after Ctrl-C, which does not stop the migration.`,
     )
     .argument('<source>', 'source location')
     .argument('<target>', 'target location')
@@ -220,9 +220,9 @@ function addApply(program: Command, context: Context): void {
     .command('apply')
     .summary('create or update objects from a file')
     .description(
-      'Creates and updates settings, filesystems, rules, path mappings, migrations of files and metadata,\n' +
-        'catalogs, roles, assignments, keys, alert rules and webhooks from the YAML documents of a file, in\n' +
-        'order. Objects that already match are not changed, and other objects stay. If an object fails, the\n' +
+      'Creates and updates settings, filesystems, rules, path mappings, migrations of files and metadata, ' +
+        'catalogs, roles, assignments, keys, alert rules and webhooks from the YAML documents of a file, in ' +
+        'order. Objects that already match are not changed, and other objects stay. If an object fails, the ' +
         'others are still applied.\n' +
         '${NAME} is replaced by an environment variable. "export" prints the same format.',
     )
@@ -254,7 +254,7 @@ function addAgent(program: Command, context: Context): void {
     .command('agent')
     .summary('run a transfer agent for a platform on another host')
     .description(
-      'Moves files alongside a platform or instead of it until Ctrl-C or SIGTERM, then finishes the work\n' +
+      'Moves files alongside a platform or instead of it until Ctrl-C or SIGTERM, then finishes the work ' +
         'in progress.\n' +
         `Requires an agent token: create one with "${product} agents register".`,
     )
@@ -336,7 +336,7 @@ function addCredential(program: Command, context: Context): void {
     .command('recover')
     .summary('restore administrator rights of the local operator')
     .description(
-      'Restores the operator key of the configuration folder if its permissions were reduced, or if it was\n' +
+      'Restores the operator key of the configuration folder if its permissions were reduced, or if it was ' +
         'revoked or lost. Requires read access to the folder. The platform does not need to run.',
     )
     .option('--yes', 'skip the confirmation')
@@ -355,7 +355,7 @@ function addCredential(program: Command, context: Context): void {
     .command('reset-password')
     .summary('set a new password for the development sign-in page')
     .description(
-      'Sets a new password for a user of the development sign-in page, prints it once and ends all\n' +
+      'Sets a new password for a user of the development sign-in page, prints it once and ends all ' +
         'sessions of the user. Requires write access to the configuration folder. The platform does not need to run.',
     )
     .argument('<user>', 'user name: administrator or viewer')

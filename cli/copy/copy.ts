@@ -7,6 +7,7 @@ import type { VerificationLevel } from '../../subjects/migrations/model/verifica
 import { verifications } from '../../subjects/migrations/verifications.ts'
 import { plural } from '../../subjects/kit/plural.ts'
 import { maxTextLength } from '../../subjects/kit/schemas.ts'
+import { shellWord } from '../../subjects/kit/shell-word.ts'
 import type { RuleEffect, RuleView } from '../../subjects/migrations/model/rules.ts'
 import { exclusions } from '../../subjects/rules/exclusions.ts'
 import { inclusions } from '../../subjects/rules/inclusions.ts'
@@ -14,7 +15,7 @@ import { pathMappings } from '../../subjects/rules/path-mappings.ts'
 import { endedJob } from '../commands/job-end.ts'
 import { type Context, type Globals, withSession } from '../context.ts'
 import { exitCodes } from '../exit-codes.ts'
-import { inWords } from '../failure.ts'
+import { inWords, RefusedInput } from '../failure.ts'
 import { sizeText } from '../../subjects/kit/binary-size.ts'
 import { countText } from '../output/format.ts'
 import { wantedOf } from '../output/form.ts'
@@ -89,7 +90,7 @@ function rulesOf(
   { path }: Place,
   { exclude = [], include = [] }: CopyOptions,
 ): readonly GlobRule[] {
-  const root = path === '/' ? '' : path.replaceAll(/[\\*?[\]{}]/g, String.raw`\$&`)
+  const root = path === '/' ? '' : asGlob(path)
   const anchored = (glob: string) => (glob.startsWith('/') ? root + glob : glob)
   const of = (effect: RuleEffect, globs: readonly string[]) =>
     [...new Set(globs)].map(anchored).map((glob) => ({
@@ -99,6 +100,8 @@ function rulesOf(
     }))
   return [...of('exclusion', exclude), ...of('inclusion', include)]
 }
+
+const asGlob = (path: string): string => path.replaceAll(/[\\*?[\]{}]/g, String.raw`\$&`)
 
 /** Those of a migration, which may have rules of others too. */
 function ownRulesOf({ migrationId, userDefinedExclusions, inclusions: including }: Migration): OwnRule[] {
@@ -216,7 +219,7 @@ async function prepared(
     if (await makeRule(session, migrationId, rule)) made.rules.push(rule)
   }
   const namesOf = (effect: RuleEffect) => rules.filter((one) => one.effect === effect).map(({ id }) => id)
-  const migration = await session.call(migrations.create, {
+  const created = session.call(migrations.create, {
     migrationId,
     path: source.path,
     source: from.fileSystemId,
@@ -227,7 +230,27 @@ async function prepared(
     autoStart: false,
     ...(rules.length > 0 && { exclusions: namesOf('exclusion'), inclusions: namesOf('inclusion') }),
   })
+  const migration = await created.catch((error: unknown) => {
+    throw withPlaces(error, [
+      [from, source],
+      [to, target],
+    ])
+  })
   return { migration, made, isNew: true, isChanged: false }
+}
+
+/** The error with places as they were typed, in place of the names that filesystems were given. */
+function withPlaces(error: unknown, places: readonly (readonly [Found, Place])[]): unknown {
+  if (!isGantryError(error, 'NOT_ACCEPTED')) return error
+  const said = error.message.replace(/^input: target /, 'TARGET ')
+  return new RefusedInput(
+    error,
+    places.reduce(
+      (text, [{ fileSystemId }, place]) =>
+        text.replaceAll(`${place.path} in ${fileSystemId}`, () => place.text),
+      said,
+    ),
+  )
 }
 
 /** Makes a rule, or takes the one that an earlier try left. Returns whether it was made. */
@@ -322,6 +345,12 @@ async function planned(session: Session, migrationId: string): Promise<Plan> {
   return plan
 }
 
+/** Of no use once the plan and its migration are gone. */
+const ofStoredPlan: readonly string[] = ['planId', 'migrationId', 'startedAt'] satisfies (keyof Plan)[]
+
+const forPeople = (plan: Plan): object =>
+  Object.fromEntries(Object.entries(plan).filter(([name]) => !ofStoredPlan.includes(name)))
+
 /** Shows the plan, and takes away what was made for it. */
 async function dryRun(context: Context, globals: Globals, job: Job): Promise<number> {
   const { source, migrationId } = job
@@ -329,8 +358,13 @@ async function dryRun(context: Context, globals: Globals, job: Job): Promise<num
     const { made, isNew } = await prepare(session, job, false)
     try {
       const plan = await planned(session, migrationId)
-      present(context.terminal, migrations.plan, plan, { ...wantedOf(globals), input: {} })
+      const wanted = wantedOf(globals)
+      present(context.terminal, migrations.plan, wanted.form === 'table' ? forPeople(plan) : plan, {
+        ...wanted,
+        input: {},
+      })
       tellNoFiles(context, source, plan)
+      context.terminal.err('Dry run: nothing was copied.\n')
     } finally {
       if (isNew) await session.call(migrations.delete, { migrationId })
       await takeBack(session, made)
@@ -355,8 +389,10 @@ async function migrate(
   const code = await watch(context, globals, new OfFiles(migrationId))
   if (code !== exitCodes.unreachable.status) await tellNotKept(context, globals, migrationId)
   if (code !== exitCodes.ok.status) {
-    if (code === exitCodes.failed.status)
+    if (code === exitCodes.failed.status) {
       terminal.err(`${asTyped(terminal, notVerifiedText(migrationId, level))}\n`)
+      await tellExclude(context, globals, job)
+    }
     return code
   }
   phase.isCopied = true
@@ -370,6 +406,23 @@ async function migrate(
 function tellNoFiles({ terminal }: Context, { text }: Place, plan: Plan): void {
   const told = noFilesText(text, plan)
   if (told !== undefined) terminal.err(`${printable(told)}\n`)
+}
+
+/** Says how to go on without what cannot be copied, with one path of it. */
+async function tellExclude(
+  context: Context,
+  globals: Globals,
+  { source, migrationId }: Pick<Job, 'source' | 'migrationId'>,
+): Promise<void> {
+  const { failedPaths } = await withSession(context, globals, (session) =>
+    session.call(migrations.failures, { migrationId, limit: 1 }),
+  )
+  const [path] = failedPaths.map((one) =>
+    source.path === '/' ? one.path : one.path.slice(source.path.length),
+  )
+  if (path === undefined || path === '' || path === '/') return
+  const glob = shellWord(asGlob(path))
+  context.terminal.err(`${printable(`To leave out paths, add --exclude, such as --exclude ${glob}.`)}\n`)
 }
 
 /** Says what of the files the target did not keep. */

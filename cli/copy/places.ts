@@ -4,7 +4,7 @@ import { posix, resolve } from 'node:path'
 import type { Contract } from '../../subjects/kit/contract.ts'
 import { fieldsOf } from '../../subjects/kit/json-schema.ts'
 import { coerceFields, type FieldText } from '../../subjects/kit/coerce.ts'
-import { GantryError } from '../../subjects/kit/errors.ts'
+import { GantryError, isGantryError } from '../../subjects/kit/errors.ts'
 import { product } from '../../subjects/kit/names.ts'
 import { allPages } from '../../subjects/kit/pages.ts'
 import { type Filesystem, filesystems } from '../../subjects/filesystems/filesystems.ts'
@@ -197,13 +197,25 @@ export async function filesystemOf(
     await session.call(contract, { ...coerceFields(contract.input, options), fileSystemId, role })
   } catch (error) {
     const known = fieldsOf(contract.input)
-    throw inWords(error, (field) =>
+    throw inWords(withoutName(error, fileSystemId), (field) =>
       field === by
         ? role.toUpperCase()
         : (variables[field] ?? (Object.hasOwn(known, field) ? `--${role}-option ${field}` : undefined)),
     )
   }
   return { fileSystemId, isAdded: true }
+}
+
+/** A name that nobody has given says nothing to them. */
+function withoutName(error: unknown, fileSystemId: string): unknown {
+  const before = `${fileSystemId}: `
+  if (!isGantryError(error) || !error.message.startsWith(before)) return error
+  const { code, message, details, requestId } = error
+  return new GantryError(code, message.slice(before.length), {
+    cause: error,
+    details,
+    ...(requestId === undefined ? {} : { requestId }),
+  })
 }
 
 /** Of a name the end says more than the beginning. */

@@ -1,3 +1,4 @@
+import { operationText } from '../../subjects/access/audit.ts'
 import { unlimited } from '../../subjects/migrations/bandwidth.ts'
 import { rateText, sizeText } from '../../subjects/kit/binary-size.ts'
 import type { JsonSchema } from '../../subjects/kit/json-schema.ts'
@@ -43,7 +44,10 @@ export function valueText(value: unknown, name: string, schema: JsonSchema = {})
   if (value === undefined || value === null) return ''
   if (typeof value === 'boolean') return value ? 'yes' : 'no'
   if (typeof value === 'number') return numberText(value, name, schema)
-  if (typeof value === 'string') return isMoment(value) ? momentText(new Date(value)) : value
+  if (typeof value === 'string') {
+    if (name === 'what') return operationText(value)
+    return isMoment(value) ? momentText(new Date(value)) : value
+  }
   if (Array.isArray(value)) {
     const items: readonly unknown[] = value
     const isPlain = items.every((item) => typeof item !== 'object')

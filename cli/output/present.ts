@@ -83,7 +83,7 @@ function show(
 
 /** The field of a column that is asked for by what stands at its head. */
 const byTitle = (name: string, columns: readonly string[] = []): string =>
-  columns.find((column) => titleOf(column) === name) ?? name
+  columns.find((column) => titleAmong(columns)(column) === name) ?? name
 
 const isMet = (when: object, value: unknown): boolean =>
   'is' in when ? value === when.is : !('isNot' in when) || (value !== undefined && value !== when.isNot)
@@ -262,13 +262,18 @@ function rowsText(
   const chosen =
     wanted?.filter((column) => known.includes(column) || fieldSchema(schema, column) !== undefined) ?? []
   const cellOf = (row: Row, column: string) =>
-    cellText(terminal, fieldOf(row, column), titleOf(column), fieldSchema(schema, column))
+    cellText(terminal, fieldOf(row, column), lastOf(column), fieldSchema(schema, column))
   // A model of several kinds of things has more columns than any window.
   const columns =
     chosen.length > 0 ? chosen : known.filter((column) => rows.some((row) => cellOf(row, column) !== ''))
   const cells = rows.map((row) => columns.map((column) => cellOf(row, column)))
-  return tableText(terminal, columns.map(titleOf), cells)
+  return tableText(terminal, columns.map(titleAmong(columns)), cells)
 }
 
-/** The field itself, without those that it is in. */
-const titleOf = (column: string): string => column.split('.').at(-1)!
+/** What stands at the head of a column: the field itself, without those that it is in, unless another is called the same. */
+const titleAmong =
+  (columns: readonly string[]) =>
+  (column: string): string =>
+    columns.filter((other) => lastOf(other) === lastOf(column)).length > 1 ? column : lastOf(column)
+
+const lastOf = (column: string): string => column.split('.').at(-1)!

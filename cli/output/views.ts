@@ -19,7 +19,7 @@ const filesAndBytes = (files: number, bytes: number): string =>
 
 /** What was found and copied; how long and how fast once that is over. */
 function migrationFigures(reply: Row): Row {
-  const { migrationCompleteTime: end, recurringMigration, bytesInProgress } = reply
+  const { migrationCompleteTime: end, recurringMigration, bytesInProgress, filesSkipped } = reply
   if (reply['migrationStartTime'] === undefined) return {}
   const sum = (...paths: string[]) =>
     paths.reduce((all, path) => all + (Number(fieldOf(reply, path)) || 0), 0)
@@ -27,16 +27,18 @@ function migrationFigures(reply: Row): Row {
   const copied = ['scannerSummary.contentSummary', 'clientActivitySummary']
   const files = sum(...copied.map((one) => `${one}.fileCount`))
   const bytes = sum(...copied.map((one) => `${one}.byteCount`))
+  const skipped = Number(filesSkipped) || 0
   const partial = Number(bytesInProgress) || 0
   // Of one that repeats its scans, the figures are those of all of them.
   const seconds = end !== undefined && recurringMigration !== true ? Number(reply['runningSeconds']) : 0
   return {
     found: filesAndBytes(sum(`${found}.filesScanned`), sum(`${found}.bytesScanned`)),
     copied: filesAndBytes(files, bytes),
+    ...(skipped > 0 && { alreadyAtTarget: plural(skipped, 'file', countText) }),
     ...(partial > 0 && { inProgress: sizeText(partial) }),
     ...(seconds > 0 && {
       duration: durationText(seconds),
-      rate: `${countText(files / seconds)} files/s, ${rateText(bytes / seconds)}`,
+      ...(files > 0 && { rate: `${countText(files / seconds)} files/s, ${rateText(bytes / seconds)}` }),
     }),
   }
 }

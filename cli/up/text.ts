@@ -26,9 +26,10 @@ export interface ReadyOptions {
 /** What `up` says when all is ready: what runs where, how to sign in, what to try next. */
 export function readyText(
   terminal: Terminal,
-  { httpUrls, tcpUrl, websocketUrl, signInUrl, developmentPasswords }: Platform,
+  platform: Platform,
   { home, env, seconds }: ReadyOptions,
 ): string {
+  const { httpUrls, tcpUrl, websocketUrl } = platform
   const gantry = commandText(terminal, env)
   const servers = (Object.keys(httpServers) as HttpServerName[]).map((name): [string, string] => [
     `  ${httpServers[name].title}`,
@@ -38,7 +39,7 @@ export function readyText(
     `${terminal.style('bold', `${title} ${version} is ready`)} (${seconds.toFixed(1)} s).\n\n`,
     pairsText(terminal, [...servers, ['  NATS, WebSocket', `${tcpUrl}, ${websocketUrl}`], ['  Data', home]]),
     '\n',
-    ...signInLines(terminal, signInUrl, developmentPasswords),
+    ...signInLines(terminal, platform, gantry),
     `The API token for programs and the command line is in ${join(home, files.credentials)}.\n`,
     'Try in another terminal:\n',
     `  curl -H "Authorization: Bearer $(${gantry} credential token)" ${httpUrls.platform}/api/v1/apikey\n`,
@@ -49,11 +50,14 @@ export function readyText(
 
 function signInLines(
   terminal: Terminal,
-  url: Platform['signInUrl'],
-  passwords: Platform['developmentPasswords'],
+  { signInUrl: url, isDevelopmentSignIn, developmentPasswords: passwords }: Platform,
+  gantry: string,
 ): string[] {
   if (url === undefined) return []
-  if (passwords === undefined) return [`Sign in at ${url}.\n`]
+  if (passwords === undefined) {
+    const forgotten = `New password: ${gantry} credential reset-password administrator\n`
+    return [`Sign in at ${url}.\n`, ...(isDevelopmentSignIn ? [forgotten] : [])]
+  }
   const rows = Object.entries(passwords).map(([name, password]): [string, string] => [`  ${name}`, password])
   return [`Sign in at ${url}. The development passwords are shown only once:\n`, pairsText(terminal, rows)]
 }

@@ -6,7 +6,6 @@ import { shellArgument, shellWord } from '../../subjects/kit/shell-word.ts'
 import { vanishedText } from '../../subjects/migrations/model/vanished.ts'
 import { rateText, sizeText } from '../../subjects/kit/binary-size.ts'
 import { countText, durationText, momentText } from '../output/format.ts'
-import { shortened } from '../../subjects/kit/shortened.ts'
 import { printable } from '../output/terminal.ts'
 import { type Info, isFollowing, type Rate, settledFiles } from '../../subjects/migrations/rate.ts'
 
@@ -26,11 +25,18 @@ export const awayText = `The platform does not respond; retrying for ${patienceM
  */
 export function liveLine(info: Info, rate: Rate, columns: number): string {
   const rest = fitting(partsOf(info, rate), columns - minName - '  '.length).join('  ')
-  const name = shortened(printable(info.id), Math.max(minName, columns - rest.length - '  '.length))
+  const name = shortName(printable(info.id), Math.max(minName, columns - rest.length - '  '.length))
   const bar = Math.min(maxBar, columns - name.length - rest.length - '    '.length)
   const line =
     bar < minBar || isFollowing(info) ? `${name}  ${rest}` : `${name}  ${barText(info, bar)}  ${rest}`
   return line.slice(0, columns)
+}
+
+/** As much of a name as there is room for; names that begin alike end differently. */
+function shortName(name: string, maxLength: number): string {
+  if (name.length <= maxLength) return name
+  const end = Math.floor((maxLength - 1) / 2)
+  return `${name.slice(0, maxLength - 1 - end)}…${name.slice(-end)}`
 }
 
 /** Figures that a narrow terminal does without, the first ones first: those of bytes say as much. */

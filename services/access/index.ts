@@ -367,6 +367,8 @@ const signInService = service({
       gives: {
         /** What anybody may know of how people sign in. */
         aboutSignIn: provider.about,
+        /** Whether they do at the development provider. */
+        isDevelopmentSignIn: provider.isDevelopment,
         /** By name, when the development provider has just made them. */
         developmentPasswords: provider.passwords,
       },
@@ -389,13 +391,23 @@ export const accessService = new Assembly<AccessNeeds>()
   .add(signInService)
   .as(
     'access',
-    ({ ownerOf, rolesOf, limitsOf, operatorToken, openSession, aboutSignIn, developmentPasswords }) => ({
+    ({
       ownerOf,
       rolesOf,
       limitsOf,
       operatorToken,
       openSession,
       aboutSignIn,
+      isDevelopmentSignIn,
+      developmentPasswords,
+    }) => ({
+      ownerOf,
+      rolesOf,
+      limitsOf,
+      operatorToken,
+      openSession,
+      aboutSignIn,
+      isDevelopmentSignIn,
       developmentPasswords,
     }),
   )

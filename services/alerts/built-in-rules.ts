@@ -106,8 +106,9 @@ export function checkRule({ kind, object, threshold, windowSeconds }: StoredRule
     throw notAccepted('windowSeconds', `applies only to error-rate, not to ${kind}: remove it`)
 }
 
-export const publicRule = (rule: StoredRule, warning: string | undefined): AlertRule => ({
-  ...rule,
-  builtIn: builtInRule(rule.name) !== undefined,
+export const publicRule = ({ name, ...rest }: StoredRule, warning: string | undefined): AlertRule => ({
+  name,
+  ...rest,
+  builtIn: builtInRule(name) !== undefined,
   ...(warning === undefined ? {} : { warning }),
 })

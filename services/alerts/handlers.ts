@@ -1,4 +1,5 @@
 import type { NatsConnection } from '../../broker/rpc/connection.ts'
+import { alertKinds } from '../../subjects/observability/alert-model.ts'
 import type { alerts } from '../../subjects/observability/alerts.ts'
 import { maxAlertRules } from '../../subjects/observability/alerts.ts'
 import type { Handlers } from '../../subjects/kit/contract.ts'
@@ -78,7 +79,7 @@ function changed(
   { kind = before?.kind, ...changes }: Partial<Omit<StoredRule, 'name'>>,
 ): StoredRule {
   if (kind === undefined) {
-    throw notAccepted('kind', 'is missing: a new rule requires it')
+    throw notAccepted('kind', `is missing: a new rule requires it; use ${Object.keys(alertKinds).join(', ')}`)
   }
   if (before !== undefined && before.kind !== kind) {
     throw new GantryError(

@@ -36,6 +36,10 @@ export const auditedActions = {
 const results = ['ok', ...(Object.keys(errors) as ErrorCode[])] as const
 export type AuditResult = (typeof results)[number]
 
+/** An operation as people read it: a subject of a service without its root, which all of them have. */
+export const operationText = (what: string): string =>
+  what.startsWith(`${roots.services}.`) ? what.slice(roots.services.length + 1) : what
+
 /** A subject with a verb has some forty characters. */
 const maxWhatLength = 120
 /** An IPv6 address with a zone. */

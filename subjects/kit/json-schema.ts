@@ -36,6 +36,8 @@ export interface JsonSchema {
   readonly [epochKeyword]?: boolean
   /** `base64`: a text that stands for bytes, such as those of a file. */
   readonly contentEncoding?: string
+  /** Of a text: a regular expression. */
+  readonly pattern?: string
   /** What a text is, such as `date-time`. */
   readonly format?: string
   /** Of a text that people have as a file. */

@@ -98,7 +98,16 @@ export const bandwidth = resource('bandwidth', {
     output: list(BandwidthPolicy),
     errors: [],
     http: [{ method: 'GET', path: '/api/v1/bandwidth' }],
-    cli: { columns: ['id', 'limitBytesPerSecond', 'limitRequestsPerSecond', 'now'] },
+    cli: {
+      columns: [
+        'scope',
+        'name',
+        'limitBytesPerSecond',
+        'limitRequestsPerSecond',
+        'now.limitBytesPerSecond',
+        'now.limitRequestsPerSecond',
+      ],
+    },
   },
   get: {
     summary: 'Show a limit (-1: no limit)',

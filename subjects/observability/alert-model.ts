@@ -119,7 +119,7 @@ export const ruleFields = {
   kind: OneOf(kindMeanings),
   description: Text('Purpose of the rule'),
   enabled: Type.Boolean({ description: 'Whether the rule is evaluated' }),
-  severity: Type.Enum([...alertSeverities]),
+  severity: Type.Enum([...alertSeverities], { description: 'How urgent the alerts of the rule are' }),
   object: Name('Limit the rule to this extension, key or migration'),
   threshold: Type.Number({ minimum: 0, maximum: maxLagSeconds, description: thresholdHelp }),
   windowSeconds: Type.Integer({

@@ -199,7 +199,7 @@ test.for([
   ],
   [['keys', 'get'], /missing required argument 'id'; see gantry keys get --help/],
   [['keys', 'get', 'k1', 'k2'], /too many arguments.*; see gantry keys get --help/],
-  [['filesystems', 'clear', 'both'], /'both' is invalid.*Allowed choices are source, target; see/],
+  [['filesystems', 'clear', 'both'], /'both' is not allowed for <role>: use source, target; see/],
 ] as const)('gantry %s is wrong usage, exit code 2', async ([args, message]) => {
   const { code, out, err } = await operator(...args)
   expect({ code, out }).toEqual({ code: 2, out: '' })

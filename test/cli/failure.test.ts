@@ -4,7 +4,23 @@ import { shapeOf } from '../../cli/output/shape.ts'
 import { answerError } from '../../services/drivers/s3a/errors.ts'
 import { storeFailure } from '../../services/filesystems/store.ts'
 import { resources } from '../../subjects/index.ts'
+import { GantryError } from '../../subjects/kit/errors.ts'
 import { testTerminal } from './support.ts'
+
+test('a path without its slash is told with it, and a wrong one is not', () => {
+  const shape = shapeOf(resources.migrations.create)
+  const field = shape.flags.find(({ name }) => name === 'path')!
+  const text = (given: string) => {
+    const terminal = testTerminal()
+    const refused = new GantryError('INVALID_INPUT', 'input', {
+      details: [{ field: 'path', problem: 'must be an absolute path' }],
+    })
+    report(terminal, withFlags(refused, shape, new Map([[field, given]])), { json: false })
+    return terminal.written.err
+  }
+  expect(text('docs/a')).toContain('--path (path) must be an absolute path (did you mean /docs/a?)')
+  for (const given of ['../a', '/a//b']) expect(text(given)).not.toContain('did you mean')
+})
 
 test('an error of credentials names the flags of the command; for programs it stays as it came', () => {
   const answer = {

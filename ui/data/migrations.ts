@@ -47,6 +47,7 @@ function withProgress(migration: Migration, { state, conditions, progress }: Pro
     conditions,
     failedPathCount: progress.failedPaths,
     // Part of what is copied, below.
+    filesSkipped: 0,
     bytesInProgress: 0,
     scannerSummary: {
       ...scannerSummary,

@@ -41,6 +41,8 @@ export interface SignIn {
   readonly about: Pick<Info, 'identityProvider' | 'bootstrap'>
   /** The health of what sign-ins need; nothing else needs it. */
   components(): Promise<Component[]>
+  /** Whether people sign in at the development provider. */
+  readonly isDevelopment: boolean
   /** Of the development provider, when this is its first start. */
   readonly passwords: Partial<Passwords> | undefined
   stop(): Promise<void>
@@ -77,6 +79,7 @@ export async function startSignIn(config: SignInConfig, surroundings: Surroundin
       ...(provider === undefined ? [] : [componentOf(await provider.problem())]),
       ...(isUnintended(rules) ? [{ name: 'administrators', healthy: true, message: bootstrapWarning }] : []),
     ],
+    isDevelopment: development !== undefined,
     passwords: development?.passwords,
     stop: async () => {
       warning.stop()

@@ -139,7 +139,7 @@ export function probeError(error: unknown, root: string): unknown {
     gone:
       known.message === noFolder
         ? '; use the folder that it is in'
-        : `; check the path on the host of the platform (in a container, the path inside it), and that it is mounted. To use it as a target, create it first with "mkdir -p ${shellArgument(root)}"`,
+        : `; check the path on the host of the platform (in a container, the path inside it), and that it is mounted. A new target folder must be created first: "mkdir -p ${shellArgument(root)}"`,
   }
   return new StoreError(failure, `fsRoot ${root}: ${known.message}${fixes[known.failure] ?? ''}`, {
     cause: error,

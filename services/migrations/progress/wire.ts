@@ -39,6 +39,9 @@ export const bySize = (figure: (name: FileSizeClass) => number): Record<FileSize
 export const scannedFiles = ({ filesScanned, linksScanned, othersScanned }: Counts): number =>
   filesScanned + linksScanned + othersScanned
 
+/** Files and links that were already at the target. */
+export const skippedFiles = ({ filesSkipped, linksSkipped }: Counts): number => filesSkipped + linksSkipped
+
 /** Folders that were taken up again after a failure are counted once. */
 export const scannedFolders = ({ foldersScanned, foldersRetried }: Counts): number =>
   Math.max(0, foldersScanned - foldersRetried)

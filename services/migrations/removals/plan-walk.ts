@@ -30,9 +30,12 @@ export class Planned {
   }
 
   get samples(): PlannedPath[] {
-    return [...this.#samples.values()].flat()
+    return [...this.#samples.values()].flatMap((paths) => paths.toSorted(byPath))
   }
 }
+
+const byPath = (one: PlannedPath, other: PlannedPath): number =>
+  one.path === other.path ? 0 : one.path < other.path ? -1 : 1
 
 /**
  * Plans all of a migration, or some folders of it.

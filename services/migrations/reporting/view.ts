@@ -15,7 +15,7 @@ import { type Recurrence, trackerOf } from '../../scheduling/recurrence.ts'
 import { stateText } from './state-text.ts'
 import { ruleView } from '../rules/view.ts'
 import { isActive, isBetweenScans } from '../lifecycle/states.ts'
-import { scannedFiles, scannedFolders } from '../progress/wire.ts'
+import { scannedFiles, scannedFolders, skippedFiles } from '../progress/wire.ts'
 import { followsOnly } from '../../scheduling/admission.ts'
 import { arrivedFiles, type WithFigures } from '../progress/with-figures.ts'
 
@@ -76,6 +76,7 @@ export function publicMigration(
     ...(started === undefined ? {} : { migrationStartTime: started }),
     ...(completed === undefined ? {} : { migrationCompleteTime: completed }),
     runningSeconds: runningSeconds(record),
+    filesSkipped: skippedFiles(counts),
     bytesInProgress: underWay.bytes,
     scannerSummary: {
       progressSummary: {
@@ -174,7 +175,7 @@ function publicRecurrence(recurrence: Recurrence, iterations: number) {
 /** How far a migration is. */
 export function progressOf({ record, counts, underWay, failed, changes, conditions }: WithFigures): Info {
   const files = scannedFiles(counts)
-  const filesSkipped = counts.filesSkipped + counts.linksSkipped
+  const filesSkipped = skippedFiles(counts)
   const settled = arrivedFiles(counts) + underWay.files
   const totalMigratedBytes = counts.bytesMigrated + underWay.bytes
   const migratedBytes = totalMigratedBytes + counts.bytesSkipped

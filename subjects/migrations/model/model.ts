@@ -121,6 +121,7 @@ export const Migration = model('Migration', {
     description:
       'Seconds from the start to the completion, or until now, to the millisecond, without the time in which the migration was stopped, completed or waiting for its turn; of a recurring migration those of its last run',
   }),
+  filesSkipped: Count('Files that were already at the target'),
   bytesInProgress: Count('Bytes at the target that belong to files whose copies are not complete yet'),
   scannerSummary: strict({
     progressSummary: strict({

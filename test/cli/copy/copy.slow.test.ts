@@ -59,6 +59,30 @@ test('the same folders are the same copy, however they are typed', async () => {
   expect(again.code, again.err).toBe(0)
 })
 
+test('errors name places as they were typed', async () => {
+  using folder = createFolder('from', 'to')
+  const inner = join(folder.from, 'inner')
+  mkdirSync(inner)
+  expect((await copy(folder.from, inner)).err).toContain(
+    `TARGET must not overlap with the source: ${inner} is inside ${folder.from}`,
+  )
+  const missing = join(folder.from, 'missing')
+  expect((await copy(missing, folder.to)).err).toMatch(/^error: SOURCE .*missing: there is no such folder;/)
+})
+
+test('what cannot be copied can be left out, and a plan is not taken for a copy', async () => {
+  using folder = createFolder('from', 'to')
+  writeFileSync(join(folder.from, 'a'), 'a')
+  execFileSync('mkfifo', [join(folder.from, '[pipe]')])
+  const tried = await copy(folder.from, folder.to)
+  expect(tried.code).toBe(exitCodes.failed.status)
+  expect(tried.err).toContain(String.raw`--exclude '/\[pipe\]'`)
+  expect(await copy(folder.from, folder.to, '--exclude', String.raw`/\[pipe\]`)).toMatchObject({ code: 0 })
+  const planned = await copy(folder.from, folder.to, '--exclude', String.raw`/\[pipe\]`, '--dry-run')
+  expect(planned).toMatchObject({ code: 0, err: expect.stringContaining('nothing was copied') })
+  expect(planned.out).not.toContain('planId')
+})
+
 test('a copy that cannot begin leaves nothing behind', async () => {
   using folder = createFolder('from')
   const before = await platform.call(filesystems.list, {})
@@ -66,7 +90,7 @@ test('a copy that cannot begin leaves nothing behind', async () => {
     const { code, err } = await copy(folder.from, join(folder.from, 'not', 'there'), ...more)
     expect({ code, err }).toMatchObject({
       code: 1,
-      err: expect.stringContaining('To use it as a target, create it first with "mkdir -p '),
+      err: expect.stringContaining('A new target folder must be created first: "mkdir -p '),
     })
   }
   expect(await platform.call(filesystems.list, {})).toEqual(before)
@@ -100,7 +124,7 @@ test('a source without files, as a path that is wrong often is, is told', async 
   mkdirSync(join(folder.from, 'empty'))
   const told = `The source ${folder.from} has no files: check its path.\n`
   const dry = await copy(folder.from, folder.to, '--dry-run')
-  expect(dry).toMatchObject({ code: 0, err: told })
+  expect(dry).toMatchObject({ code: 0, err: `${told}Dry run: nothing was copied.\n` })
   const { code, err } = await copy(folder.from, folder.to)
   expect(code).toBe(0)
   expect(err).toMatch(new RegExp(`Plan: copy 0 files \\(0 B\\)\\.\n${told}$`))
@@ -192,7 +216,7 @@ test('what does not arrive is exit code 1', async () => {
   expect(code).toBe(1)
   expect(out).toMatch(/is completed with 1 failure: .*list them with: gantry migrations failures copy-/)
   expect(err).toMatch(
-    /Not verified, as the copy is incomplete; to verify what arrived, run "gantry verifications create copy-\S+ --level size"\.\n$/,
+    /Not verified, as the copy is incomplete; to verify what arrived, run "gantry verifications create copy-\S+ --level size"\.\nTo leave out paths, add --exclude, such as --exclude \/pipe\.\n$/,
   )
 })
 

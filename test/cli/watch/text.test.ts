@@ -45,12 +45,12 @@ test('a live line has all that one wants to know', () => {
 
 test('a long name leaves room for the figures', () => {
   const line = liveLine(info('RUNNING', {}, `copy-${'x'.repeat(60)}`), rate, 100)
-  expect(line).toMatch(/^copy-x+…  .*ETA 30 s$/)
+  expect(line).toMatch(/^copy-x+…x+   .*ETA 30 s$/)
 })
 
 test('in 80 columns a long name leaves room for percent, bytes, rate, the time left and failures', () => {
   const line = liveLine(info('RUNNING', { failedPaths: 12 }, `copy-${'x'.repeat(60)}`), rate, 80)
-  expect(line).toMatch(/^copy-x+…   25 %  1\.0 MiB of 4\.0 MiB  102 KiB\/s  ETA 30 s  12 failures$/)
+  expect(line).toMatch(/^copy-x+…x+   25 %  1\.0 MiB of 4\.0 MiB  102 KiB\/s  ETA 30 s  12 failures$/)
 })
 
 test.for([40, 80, 100, 120, 200])('a live line fits in %d columns', (columns) => {

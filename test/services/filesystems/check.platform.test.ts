@@ -69,7 +69,7 @@ test('what is not there is named, and nothing is made', async () => {
   expect(checks.at(-1)).toMatchObject({
     check: 'root',
     result: 'no',
-    detail: `fsRoot ${fsRoot}: there is no such folder; check the path on the host of the platform (in a container, the path inside it), and that it is mounted. To use it as a target, create it first with "mkdir -p ${fsRoot}"`,
+    detail: `fsRoot ${fsRoot}: there is no such folder; check the path on the host of the platform (in a container, the path inside it), and that it is mounted. A new target folder must be created first: "mkdir -p ${fsRoot}"`,
   })
   writeFileSync(join(folder.to, 'file'), '')
   const file = join(folder.to, 'file')

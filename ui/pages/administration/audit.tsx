@@ -1,9 +1,8 @@
 import { Alert, Button } from '@mantine/core'
 import { useInfiniteQuery } from '@tanstack/react-query'
 import { useState } from 'react'
-import { audit, type AuditRecord } from '../../../subjects/access/audit.ts'
+import { audit, type AuditRecord, operationText } from '../../../subjects/access/audit.ts'
 import type { Input, Output } from '../../../subjects/kit/contract.ts'
-import { roots } from '../../../subjects/kit/names.ts'
 import { keyOf, mayCall } from '../../data/calls.ts'
 import { reportOutcome } from '../../data/outcomes.ts'
 import { useSession } from '../../data/session-context.ts'
@@ -17,7 +16,6 @@ import { type Column, Table } from '../../kit/table.tsx'
 import { useFilters } from '../../kit/use-param.ts'
 import { timeColumn } from '../../kit/time-column.tsx'
 
-const short = (what: string) => what.replace(`${roots.services}.`, '')
 
 const columns: readonly Column<AuditRecord & { readonly sequence: number }>[] = [
   timeColumn('Time', ({ time }) => time),
@@ -39,7 +37,7 @@ const columns: readonly Column<AuditRecord & { readonly sequence: number }>[] = 
       ),
     width: 1.2,
   },
-  { label: 'Operation', cell: ({ what }) => <Named>{short(what)}</Named>, width: 1.5 },
+  { label: 'Operation', cell: ({ what }) => <Named>{operationText(what)}</Named>, width: 1.5 },
   {
     label: 'Object',
     cell: ({ object = '', path, reason }) => (
