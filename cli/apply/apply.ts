@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
+import type { Contract } from '../../subjects/kit/contract.ts'
 import { GantryError, isGantryError } from '../../subjects/kit/errors.ts'
 import { fieldsOf, jsonSchema } from '../../subjects/kit/json-schema.ts'
 import { allPages } from '../../subjects/kit/pages.ts'
@@ -15,7 +16,7 @@ import { tableText } from '../output/table.ts'
 import { yaml } from '../../config/yaml.ts'
 import type { Session } from '../sign-in/session.ts'
 import { type Document, documentsOf } from './documents.ts'
-import { type DocumentKind, documentKinds, type Replacement } from './kinds.ts'
+import { type DocumentKind, documentKinds, type NameList, type Replacement } from './kinds.ts'
 
 /** What is done, and what a dry run says of that. */
 const actions = {
@@ -161,8 +162,15 @@ async function applyOne(session: Session, document: Document, dryRun: boolean): 
         : replace(session, replaced, { spec, there: known.there, changed }))
       return { ...done, action: 'replaced' }
     }
-    const call = changeOf(kind, spec, known.row, changed)
-    if (!dryRun) await session.call(call.contract, call.input)
+    const { lists = {} } = kind
+    const others = changed.filter((field) => !Object.hasOwn(lists, field))
+    const call = others.length + sent.length === 0 ? undefined : changeOf(kind, spec, known.row, others)
+    if (!dryRun) {
+      if (call !== undefined) await session.call(call.contract, call.input)
+      for (const [field, list] of Object.entries(lists))
+        if (changed.includes(field))
+          await changeList(session, list, spec, namesIn(known.there, field), namesIn(spec, field))
+    }
     return { ...done, action: changed.length === 0 ? 'secretsSent' : 'changed' }
   } catch (error) {
     if (!isGantryError(error)) throw error
@@ -174,6 +182,22 @@ async function applyOne(session: Session, document: Document, dryRun: boolean): 
       ...(requestId !== undefined && { requestId }),
     })
   }
+}
+
+const namesIn = (spec: Row, field: string): readonly unknown[] =>
+  Array.isArray(spec[field]) ? (spec[field] as readonly unknown[]) : []
+
+/** Puts on a list what is missing, and then takes off what is too much, so that it is never shorter than both. */
+async function changeList(
+  session: Session,
+  { add, remove, of, item }: NameList,
+  spec: Row,
+  there: readonly unknown[],
+  wanted: readonly unknown[],
+): Promise<void> {
+  const call = (contract: Contract, name: unknown) => session.call(contract, { [of]: spec[of], [item]: name })
+  for (const name of wanted) if (!there.includes(name)) await call(add, name)
+  for (const name of there) if (!wanted.includes(name)) await call(remove, name)
 }
 
 const isChangeable = ({ isPut, update }: DocumentKind): boolean => isPut === true || update !== undefined
@@ -254,17 +278,7 @@ function includes(known: unknown, wanted: unknown): boolean {
 
 /** The call that changes these fields. @throws GantryError NOT_ACCEPTED where there is none */
 function changeOf(
-  {
-    create,
-    isPut,
-    update,
-    by,
-    updateBy,
-    updateNames = {},
-    otherwise = {},
-    same = {},
-    secrets = [],
-  }: DocumentKind,
+  { create, isPut, update, by, updateBy, updateNames = {}, same = {}, secrets = [] }: DocumentKind,
   spec: Row,
   row: Row,
   changed: readonly string[],
@@ -276,11 +290,9 @@ function changeOf(
     field in updateNames ? (same[field]?.(spec[field]) ?? spec[field]) : spec[field]
   const fixed = changed.filter((field) => !names.includes(nameOf(field)))
   if (update === undefined || fixed.length > 0) {
-    const ways = fixed.map((field) => otherwise[field] ?? 'delete the object')
-    const fix = [...new Set(ways)].join('; ')
     throw new GantryError(
       'NOT_ACCEPTED',
-      `${fixed.join(', ')} cannot be changed by a file: ${fix}, then apply the file again`,
+      `${fixed.join(', ')} cannot be changed: delete the object, then apply the file again`,
     )
   }
   const which = updateBy === undefined ? by : []

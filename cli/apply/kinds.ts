@@ -2,7 +2,6 @@ import { coerceField } from '../../subjects/kit/coerce.ts'
 import type { Contract } from '../../subjects/kit/contract.ts'
 import { kebab } from '../output/shape.ts'
 import { fieldsOf, jsonSchema } from '../../subjects/kit/json-schema.ts'
-import { product } from '../../subjects/kit/names.ts'
 import { matches } from '../../subjects/kit/validate.ts'
 import { assignments } from '../../subjects/access/assignments.ts'
 import { keys } from '../../subjects/access/keys.ts'
@@ -31,6 +30,14 @@ export interface Replacement {
   readonly by: string
   /** Field of migrations that names it: one that has it keeps it from being deleted. */
   readonly attachedAs?: string
+}
+
+/** What puts a name on a list of an object, and takes it off; both find the object by the field `of`. */
+export interface NameList {
+  readonly add: Contract
+  readonly remove: Contract
+  readonly of: string
+  readonly item: string
 }
 
 /** A kind of document, and the contracts that do what it says. Its `spec` is the input of `create`, which validates it. */
@@ -66,8 +73,8 @@ export interface DocumentKind {
   readonly compared?: (spec: Row) => Row
   /** Fields that are the same whatever they are written as. */
   readonly same?: Readonly<Record<string, (value: unknown) => unknown>>
-  /** Commands that change what `update` does not, by the field. */
-  readonly otherwise?: Readonly<Record<string, string>>
+  /** Lists of names that are changed one by one, by the field. */
+  readonly lists?: Readonly<Record<string, NameList>>
   /** Names of fields in `update`, where they are others. */
   readonly updateNames?: Readonly<Record<string, string>>
 }
@@ -204,6 +211,16 @@ function rule(
   }
 }
 
+const rulesOfMigration = ({ attach, detach }: typeof exclusions | typeof inclusions): NameList => ({
+  add: attach,
+  remove: detach,
+  of: 'migrationId',
+  item: 'id',
+})
+
+/** Of a list in which the order says nothing. */
+const inOrder = (names: unknown): unknown => (Array.isArray(names) ? names.toSorted() : names)
+
 const ids = (rules: unknown): unknown =>
   Array.isArray(rules) ? rules.map(({ id }: { id: string }) => id) : rules
 
@@ -302,12 +319,13 @@ export const documentKinds: Readonly<Record<string, DocumentKind>> = {
     by: ['migrationId'],
     after: 'migrationId',
     specOf: migrationSpec,
-    same: { recurringPeriod: (value) => periodSeconds(value as number | string) },
-    updateNames: { recurringPeriod: 'recurringPeriodSeconds' },
-    otherwise: {
-      exclusions: `use "${product} exclusions attach" and "${product} exclusions detach"`,
-      inclusions: `use "${product} inclusions attach" and "${product} inclusions detach"`,
+    same: {
+      exclusions: inOrder,
+      inclusions: inOrder,
+      recurringPeriod: (value) => periodSeconds(value as number | string),
     },
+    updateNames: { recurringPeriod: 'recurringPeriodSeconds' },
+    lists: { exclusions: rulesOfMigration(exclusions), inclusions: rulesOfMigration(inclusions) },
   },
   'bandwidth-limit': {
     create: bandwidth.set,
