@@ -3,9 +3,10 @@ import { resources } from '../../subjects/index.ts'
 import type { Contract } from '../../subjects/kit/contract.ts'
 import { fieldsOf, type JsonSchema, usualKeyword } from '../../subjects/kit/json-schema.ts'
 import { migrations } from '../../subjects/migrations/migrations.ts'
-import { describedText, labelOf, optionText, saidText, shownText } from '../../ui/kit/format.ts'
+import { describedText, doneText, labelOf, optionText, saidText, shownText } from '../../ui/kit/format.ts'
 import { groupsOf, permitted } from '../../ui/kit/permissions.ts'
 import { inputOf, modeNames, modeOf, stepsOf, withMode } from '../../ui/pages/migrations/draft.ts'
+import { differencesText, outcomeText, sideText } from '../../ui/pages/migrations/verification-text.ts'
 import { targetState } from '../../ui/pages/migrations/target-state.ts'
 import { roots } from '../../subjects/kit/names.ts'
 
@@ -164,3 +165,30 @@ test('fields in one word are named as the form has them, where they are marked',
   expect(describedText('A new rule requires `kind`, and kind cannot change.')).toBe(
     'A new rule requires “Kind”, and kind cannot change.',
   ))
+
+test('a verification claims no result before it is complete', () => {
+  const counts = { totalDiscrepancies: 0, filesOnSource: 1_000 }
+  const queued = { ...counts, status: 'QUEUED', filesOnSource: 0 } as const
+  const inProgress = { ...counts, status: 'IN_PROGRESS', startedAt: '2026-01-01T00:00:00.000Z' } as const
+  expect([queued, inProgress, { ...inProgress, totalDiscrepancies: 2 }].map(differencesText)).toEqual([
+    '–',
+    '–',
+    '2',
+  ])
+  expect(differencesText({ ...counts, status: 'COMPLETE' })).toBe('none')
+  expect([sideText({}, 0, 0), sideText(inProgress, 1, 2_048)]).toEqual(['–', '1 file, 2.0 KiB'])
+  expect([queued, inProgress, { ...counts, status: 'COMPLETE' } as const].map(outcomeText)).toEqual([
+    'queued',
+    'in progress (1,000 files so far)',
+    '0 differences',
+  ])
+})
+
+test('what only begins is not called done', () => {
+  expect(['Start nightly', 'Stop nightly', 'Resume nightly', 'Change nightly'].map(doneText)).toEqual([
+    'Started nightly',
+    'Stopping nightly',
+    'Resumed nightly',
+    'Changed nightly',
+  ])
+})

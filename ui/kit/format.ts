@@ -155,7 +155,7 @@ export function durationText(seconds: number): string {
 export function doneText(title: string): string {
   const [verb = '', ...rest] = title.split(' ')
   const past = pasts[verb]
-  return past === undefined ? `Done: ${title}` : [past, ...rest].join(' ')
+  return past === undefined ? `Requested: ${title}` : [past, ...rest].join(' ')
 }
 
 const pasts: Readonly<Record<string, string>> = {
@@ -172,5 +172,6 @@ const pasts: Readonly<Record<string, string>> = {
   Resume: 'Resumed',
   Rotate: 'Rotated',
   Start: 'Started',
-  Stop: 'Stopped',
+  // What is under way is finished first.
+  Stop: 'Stopping',
 }

@@ -19,6 +19,7 @@ import { type Column, Table } from '../../kit/table.tsx'
 import { timeColumn } from '../../kit/time-column.tsx'
 import { StateTimeline } from './state-timeline.tsx'
 import { targetState } from './target-state.ts'
+import { outcomeText } from './verification-text.ts'
 
 type Progress = Info['progress']
 
@@ -145,7 +146,7 @@ function LastVerification({ migrationId }: { readonly migrationId: string }) {
         'none'
       ) : (
         <>
-          {`${last.level}, ${last.status === 'COMPLETE' ? countOf(last.totalDiscrepancies, 'difference') : wordsOf(last.status)}, `}
+          {`${last.level}, ${outcomeText(last)}, `}
           <Time at={last.createdAt} />
         </>
       )}
