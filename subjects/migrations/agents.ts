@@ -8,6 +8,7 @@ import {
   model,
   Name,
   Nothing,
+  OneOf,
   page,
   strict,
   Text,
@@ -15,18 +16,19 @@ import {
 } from '../kit/schemas.ts'
 
 /** Who moves the files of a migration. */
-export const movers = ['ALL', 'SERVER', 'AGENTS'] as const
-export type Movers = (typeof movers)[number]
+const movers = {
+  ALL: 'the server, and every agent that reaches both stores',
+  SERVER: 'the server alone',
+  AGENTS: 'agents alone',
+} as const
+export type Movers = keyof typeof movers
 
 /** The field of a migration, and of what holds for all that do not say. */
-const moversHelp =
-  'What moves the files: ALL (the server and every agent that reaches both stores), SERVER or AGENTS. The server moves live migrations'
-export const movedBy = Type.Enum(movers, { description: moversHelp })
+const about = 'What moves the files; live migrations are always moved by the server'
+export const movedBy = OneOf(movers, { about })
 
 /** The field of a new migration. */
-export const movedByOrSetting = Type.Enum(movers, {
-  description: `${moversHelp}; default: the setting of "agents put-settings", which is ALL at first`,
-})
+export const movedByOrSetting = OneOf(movers, { about, usual: 'that of the agent settings' })
 
 /** More folders than anybody lists by hand. */
 const maxShares = 50

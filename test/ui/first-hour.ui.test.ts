@@ -142,6 +142,7 @@ chromiumTest('somebody adds two folders, plans, migrates, verifies, makes a key 
   await page.getByRole('tab', { name: 'Verifications' }).click()
   await page.getByRole('button', { name: 'Verify' }).click()
   await page.getByRole('dialog').getByRole('button', { name: 'Verify' }).click()
+  await page.getByText('Verification started').waitFor()
   await page.getByRole('cell', { name: 'complete', exact: true }).waitFor()
   await page.getByRole('dialog').waitFor({ state: 'detached' })
 

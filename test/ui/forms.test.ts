@@ -3,9 +3,18 @@ import { resources } from '../../subjects/index.ts'
 import type { Contract } from '../../subjects/kit/contract.ts'
 import { fieldsOf, type JsonSchema, usualKeyword } from '../../subjects/kit/json-schema.ts'
 import { migrations } from '../../subjects/migrations/migrations.ts'
-import { describedText, labelOf, optionText, saidText, shownText } from '../../ui/kit/format.ts'
+import {
+  describedText,
+  doneText,
+  labelOf,
+  optionText,
+  repeats,
+  saidText,
+  shownText,
+} from '../../ui/kit/format.ts'
 import { groupsOf, permitted } from '../../ui/kit/permissions.ts'
 import { inputOf, modeNames, modeOf, stepsOf, withMode } from '../../ui/pages/migrations/draft.ts'
+import { differencesText, outcomeText, sideText } from '../../ui/pages/migrations/verification-text.ts'
 import { targetState } from '../../ui/pages/migrations/target-state.ts'
 import { roots } from '../../subjects/kit/names.ts'
 
@@ -48,18 +57,60 @@ test('a text of a field names other fields and choices as the form has them', ()
   ).toBe(
     'Default: the setting of the source (“Copy once by default”), or “Root folder”; with “Delayed deletion”, see "gantry agents put-settings --moved-by ALL"',
   )
-  expect(['NO_DELETION', 'IBM_COS', 'MINIO', 'MB', 'size'].map(optionText)).toEqual([
-    'No deletion',
-    'IBM COS',
-    'MinIO',
-    'MB',
-    'size',
-  ])
+  expect(describedText('Order when not all can run; default NORMAL', ['HIGH', 'NORMAL'])).toBe(
+    'Order when not all can run; default “Normal”',
+  )
+  expect(describedText('Kind of service; default AWS', ['AWS', 'GCS'])).toBe('Kind of service; default AWS')
   // A name of an object that all objects have is that of a field like others.
   expect(['constructor', 'toString'].map(labelOf)).toEqual(['Constructor', 'To string'])
   const began = performance.now()
   describedText(`a${'A'.repeat(100_000)}_`)
   expect(performance.now() - began).toBeLessThan(1_000)
+})
+
+test('a choice is shown in words, and units and abbreviations as they are', () => {
+  const shown = {
+    NO_DELETION: 'No deletion',
+    ALL: 'All',
+    NORMAL: 'Normal',
+    SkipIfSizeAndTimeMatch: 'Skip if size and time match',
+    PrivateKey: 'Private key',
+    userDefined: 'User defined',
+    DIFFERENCES_CSV: 'Differences CSV',
+    IBM_COS: 'IBM COS',
+    MINIO: 'MinIO',
+    AWS: 'AWS',
+    MB: 'MB',
+    KiB: 'KiB',
+    size: 'size',
+    'error-rate': 'error-rate',
+  }
+  expect(Object.fromEntries(Object.keys(shown).map((value) => [value, optionText(value)]))).toEqual(shown)
+  for (const { input, subject } of contracts)
+    for (const [name, field] of allFields(input))
+      for (const value of field.enum ?? field.items?.enum ?? [])
+        expect(
+          optionText(String(value)).replace(/\b(?:MinIO|SeaweedFS)\b/, ''),
+          `${subject} ${name}`,
+        ).not.toMatch(/_|[a-z]{2}[A-Z]|\b(?:ALL|LOW|HIGH|FULL)\b/)
+})
+
+test('a help that repeats its label is left out', () => {
+  const repeated = [
+    ['Rule name', 'Name of the rule'],
+    ['Name', 'Name of the agent'],
+    ['Name', 'Role name'],
+    ['Target store', 'Target store'],
+    ['Catalog ID', 'Name of the catalog'],
+  ] as const
+  for (const [label, help] of repeated) expect(repeats(label, help), help).toBe(true)
+  const telling = [
+    ['Migration name', 'Migration name (generated if omitted)'],
+    ['Token', 'API token'],
+    ['Target', 'Name of the catalog'],
+    ['Name', 'Display name, shown in menus'],
+  ] as const
+  for (const [label, help] of telling) expect(repeats(label, help), help).toBe(false)
 })
 
 test('a switch says to forms what its text says of its default', () => {
@@ -157,6 +208,8 @@ test.each([
     'use it, delete it, or choose another path',
   ],
   ['there is no filesystem here: see "gantry filesystems list"', 'there is no store here'],
+  ['fsRoot /data: the folder is not there', 'Root folder /data: the folder is not there'],
+  ['myData is RUNNING: stop it first', 'myData is RUNNING: stop it first'],
   ['the name "with space" is taken', 'the name "with space" is taken'],
 ])('%s is said without commands', (text, said) => expect(saidText(text)).toBe(said))
 
@@ -164,3 +217,30 @@ test('fields in one word are named as the form has them, where they are marked',
   expect(describedText('A new rule requires `kind`, and kind cannot change.')).toBe(
     'A new rule requires “Kind”, and kind cannot change.',
   ))
+
+test('a verification claims no result before it is complete', () => {
+  const counts = { totalDiscrepancies: 0, filesOnSource: 1_000 }
+  const queued = { ...counts, status: 'QUEUED', filesOnSource: 0 } as const
+  const inProgress = { ...counts, status: 'IN_PROGRESS', startedAt: '2026-01-01T00:00:00.000Z' } as const
+  expect([queued, inProgress, { ...inProgress, totalDiscrepancies: 2 }].map(differencesText)).toEqual([
+    '–',
+    '–',
+    '2',
+  ])
+  expect(differencesText({ ...counts, status: 'COMPLETE' })).toBe('none')
+  expect([sideText({}, 0, 0), sideText(inProgress, 1, 2_048)]).toEqual(['–', '1 file, 2.0 KiB'])
+  expect([queued, inProgress, { ...counts, status: 'COMPLETE' } as const].map(outcomeText)).toEqual([
+    'queued',
+    'in progress (1,000 files so far)',
+    '0 differences',
+  ])
+})
+
+test('what only begins is not called done', () => {
+  expect(['Start nightly', 'Stop nightly', 'Resume nightly', 'Change nightly'].map(doneText)).toEqual([
+    'Started nightly',
+    'Stopping nightly',
+    'Resumed nightly',
+    'Changed nightly',
+  ])
+})

@@ -1,6 +1,7 @@
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import type { Contract, Input, Output } from '../../subjects/kit/contract.ts'
 import { allPages } from '../../subjects/kit/pages.ts'
+import { hasEnded } from '../../subjects/migrations/model/jobs.ts'
 import { coveringRule } from '../../subjects/kit/patterns.ts'
 import type { Session } from './session.ts'
 import { useSession } from './session-context.ts'
@@ -11,6 +12,13 @@ export const keyOf = (contract: Contract, input: unknown) =>
 
 /** How often is asked for what no event tells of. */
 export const pollMs = 10_000
+
+/** How often is asked for the figures of what somebody watches until it ends. */
+const watchedMs = 2_000
+
+/** How often is asked for jobs, whose figures no event tells of: seldom once all have ended. */
+export const jobsEveryMs = (jobs: readonly Parameters<typeof hasEnded>[0][]): number =>
+  jobs.every(hasEnded) ? pollMs : watchedMs
 
 /** What is read of a list as a whole. */
 const whole = 'all'
@@ -47,7 +55,13 @@ export function useAll<C extends Contract>(
     first,
     everyMs,
     isWanted = true,
-  }: { filter?: Input<C>; first?: number; everyMs?: number; isWanted?: boolean } = {},
+  }: {
+    filter?: Input<C>
+    first?: number
+    /** How often is asked again; where it depends on what was answered, a function of that. */
+    everyMs?: number | ((items: readonly Item<C>[]) => number | undefined)
+    isWanted?: boolean
+  } = {},
 ) {
   const session = useSession()
   const queries = useQueryClient()
@@ -74,7 +88,8 @@ export function useAll<C extends Contract>(
     enabled: isWanted && mayCall(session, contract),
     // Comparing thousands of objects with those before takes longer than drawing the rows in sight.
     structuralSharing: false,
-    ...(everyMs !== undefined && { refetchInterval: everyMs }),
+    refetchInterval: ({ state }) =>
+      (typeof everyMs === 'function' ? everyMs(state.data ?? []) : everyMs) ?? false,
   })
 }
 

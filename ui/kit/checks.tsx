@@ -1,7 +1,7 @@
 import { List } from '@mantine/core'
 import type { CheckName, CheckResult } from '../../subjects/filesystems/filesystems.ts'
 import type { CatalogCheck } from '../../subjects/metadata/catalogs.ts'
-import { shownText, wordsOf } from './format.ts'
+import { saidText, wordsOf } from './format.ts'
 import { Named } from './named.tsx'
 import { Status } from './status.tsx'
 
@@ -128,7 +128,7 @@ export const Checks = ({
       {of.checks.map(({ check, result, detail }) => (
         <List.Item key={check}>
           <Status of={marks[result]} /> {known[check]?.[result] ?? sentence(wordsOf(check))}{' '}
-          {detail !== undefined && <Named>{shownText(sentence(detail))}</Named>}
+          {detail !== undefined && <Named>{sentence(saidText(detail))}</Named>}
         </List.Item>
       ))}
     </List>

@@ -13,10 +13,15 @@ export function FormDialog<C extends Contract>({
   title = button,
   isSmall = false,
   isMain = false,
+  done,
   onDone,
   ...form
 }: Omit<ContractFormProps<C>, 'onCancel' | 'onDone'> &
-  DialogButtonProps & { readonly onDone?: ContractFormProps<C>['onDone'] }) {
+  DialogButtonProps & {
+    /** What is said when it is done, or begun, where the title has no verb for it. */
+    readonly done?: string
+    readonly onDone?: ContractFormProps<C>['onDone']
+  }) {
   const session = useSession()
   if (!mayCall(session, form.contract)) return null
   const shown = { button, title, isSmall, isMain, ...(of !== undefined && { of }) }
@@ -28,7 +33,7 @@ export function FormDialog<C extends Contract>({
           onCancel={close}
           onDone={(output, input) => {
             close()
-            if (onDone === undefined) reportOutcome(doneText(title))
+            if (onDone === undefined) reportOutcome(done ?? doneText(title))
             onDone?.(output, input)
           }}
         />

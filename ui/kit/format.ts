@@ -44,7 +44,7 @@ const labels = new Map(
 
 /** Words of names that are written in their own way. */
 const spelt = new Map(
-  'API AWS CA Ceph COS GCS HDFS HDInsight HTTP IBM ID IDs Java JDBC JSON Kafka Kerberos MiB MinIO OAuth OAuth2 OIDC Oracle OSS P12 PCRE R2 S3 SAS SeaweedFS SQS SSL TLS URI URIs URL Wasabi'
+  'AD API AWS CA Ceph COS CSV GCS GET HDFS HDInsight HTTP IBM ID IDs Java JDBC JSON Kafka Kerberos MiB MinIO MSI OAuth OAuth2 OIDC Oracle OSS P12 PCRE POST R2 S3 SAS SeaweedFS SQL SQS SSL TLS URI URIs URL Wasabi'
     .split(' ')
     .map((word) => [word.toLowerCase(), word]),
 )
@@ -91,29 +91,60 @@ export const shownText = (text: string): string =>
 
 const advice = new RegExp(`(?: with|: see) "${product} [^"]*"`, 'g')
 
-/** What the platform says is wrong, without the commands of its advice: beside it stand the buttons that do the same. */
-export const saidText = (text: string): string =>
-  shownText(text.replace(/^input: /, '').replaceAll(advice, ''))
+/** A field that a text begins with, where its name is more than a word: of a word nobody knows that it is a field. */
+const leadingField = /^[a-z]+[A-Z]\w*(?= )/
 
-/** One of a contract's own choices: `NO_DELETION` becomes `No deletion`; what is written in small letters stays. */
-export const optionText = (value: string): string =>
-  // Short ones are units, days and abbreviations.
-  /^[A-Z][A-Z0-9_]{3,}$/.test(value) ? labelOf(value) : value
+/**
+ * What the platform says is wrong: fields are named as forms have them, and the commands of its advice are left out, as
+ * beside it stand the buttons that do the same.
+ */
+export const saidText = (text: string): string =>
+  shownText(
+    text
+      .replace(/^input: /, '')
+      .replaceAll(advice, '')
+      .replace(leadingField, (name) => labels.get(name) ?? name),
+  )
+
+/** A constant, or a name of several words in one; with fewer letters it is a unit, such as `MB` and `KiB`. */
+const constant = /^(?:[A-Z][A-Z0-9_]{2,}|(?=.{4})[A-Za-z][a-z]+(?:[A-Z][a-z]+)+)$/
+
+/** One of a contract's own choices in words: `NO_DELETION` becomes `No deletion`; what is words already stays. */
+export const optionText = (value: string): string => (constant.test(value) ? labelOf(value) : value)
+
+/** Words that say nothing of their own in a name. */
+const fillers = new Set(['a', 'an', 'the', 'of', 'id', 'name'])
+const wordsIn = (text: string): string[] => text.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? []
+
+/** Whether a help says no more than the label above it: `Name of the rule` below `Rule name`, or below `Name`. */
+export function repeats(label: string, help: string): boolean {
+  const known = new Set(wordsIn(label))
+  const rest = wordsIn(help).filter((word) => !fillers.has(word) && !known.has(word))
+  const isOnlyName = wordsIn(label).every((word) => fillers.has(word))
+  return rest.length === 0 || (isOnlyName && /^(?:\w+ (?:name|id)|(?:name|id) of the \w+)$/i.test(help))
+}
 
 /** Names of fields, and of choices with several words, as contracts write them. */
 const wireName = /`?\b([a-z]+[A-Z][a-zA-Z0-9]*|[A-Z]+(?:_[A-Z]+)+)\b`?|`([a-z]+)`/g
 
-/** What a contract says of a field: other fields and choices that it names are named as the form has them. */
-export const describedText = (text: string): string =>
+/**
+ * What a contract says of a field: other fields and choices that it names are named as the form has them.
+ * @param choices those of the field
+ */
+export const describedText = (text: string, choices: readonly string[] = []): string =>
   shownText(text)
     .split(/("[^"]*"|`[^`]* [^`]*`)/)
     .map((part, index) =>
       index % 2 === 1
         ? part
-        : part.replaceAll(
-            wireName,
-            (_, compound: string | undefined, word: string) => `“${nameText(compound ?? word)}”`,
-          ),
+        : part
+            .replaceAll(
+              wireName,
+              (_, compound: string | undefined, word: string) => `“${nameText(compound ?? word)}”`,
+            )
+            .replaceAll(/\b[A-Z]\w+/g, (word) =>
+              choices.includes(word) && optionText(word) !== word ? `“${optionText(word)}”` : word,
+            ),
     )
     .join('')
     // What is typed as it stands.
@@ -155,7 +186,7 @@ export function durationText(seconds: number): string {
 export function doneText(title: string): string {
   const [verb = '', ...rest] = title.split(' ')
   const past = pasts[verb]
-  return past === undefined ? `Done: ${title}` : [past, ...rest].join(' ')
+  return past === undefined ? `Requested: ${title}` : [past, ...rest].join(' ')
 }
 
 const pasts: Readonly<Record<string, string>> = {
@@ -172,5 +203,6 @@ const pasts: Readonly<Record<string, string>> = {
   Resume: 'Resumed',
   Rotate: 'Rotated',
   Start: 'Started',
-  Stop: 'Stopped',
+  // What is under way is finished first.
+  Stop: 'Stopping',
 }

@@ -18,7 +18,7 @@ import {
   meaningsText,
   usualKeyword,
 } from '../../subjects/kit/json-schema.ts'
-import { describedText, labelOf, optionText, saidText, shownText } from './format.ts'
+import { describedText, labelOf, optionText, repeats, saidText, shownText } from './format.ts'
 import { fieldsIn } from './use-problems.ts'
 
 export type Values = Readonly<Record<string, unknown>>
@@ -109,7 +109,7 @@ function Field(field: FieldProps) {
   const props = {
     name,
     label: labelOf(name),
-    description: isFilter ? undefined : descriptionOf(schema, value ?? field.usual),
+    description: isFilter ? undefined : helpOf(labelOf(name), schema, value ?? field.usual),
     ...(isFirst && { 'data-autofocus': true }),
     required: isRequired,
     error: problem === undefined ? undefined : saidText(problem),
@@ -230,6 +230,12 @@ function Field(field: FieldProps) {
 const membersOf = ({ enum: members }: JsonSchema): ReadonlyMap<string, unknown> | undefined =>
   members && new Map(members.map((member) => [String(member), member]))
 
+/** What stands below the label, where it says more. */
+function helpOf(label: string, schema: JsonSchema, value: unknown): string | undefined {
+  const description = descriptionOf(schema, value)
+  return description === undefined || repeats(label, description) ? undefined : description
+}
+
 /** What a field is for; of a choice also what the one that holds means, as the others say it in the list. */
 function descriptionOf(schema: JsonSchema, value: unknown): string | undefined {
   const { description, [meaningsKeyword]: meanings } = schema
@@ -237,11 +243,13 @@ function descriptionOf(schema: JsonSchema, value: unknown): string | undefined {
   // One types a moment as the browser has it.
   if (schema[epochKeyword] === true)
     return describedText(description.replace(/^Time in milliseconds since 1970; /, ''))
-  if (meanings === undefined) return describedText(description)
+  const members = schema.enum?.map(String) ?? []
+  if (meanings === undefined) return describedText(description, members)
   const about = description.replace(meaningsText(meanings), '').replace(/^; |\. $/, '')
   const meaning = meanings[textOf(value) ?? '']
   return describedText(
     [...(about === '' ? [] : [about]), ...(meaning === undefined ? [] : [`Chosen: ${meaning}`])].join('. '),
+    members,
   )
 }
 

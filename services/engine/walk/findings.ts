@@ -14,6 +14,8 @@ const sentLength = 256 * 1024
 export class Collected {
   readonly #lines = new Map<string, string>()
   readonly #counts = new Map<string, number>()
+  /** What of the counts was told as progress. */
+  readonly #told = new Map<string, number>()
   #folders: string[] = []
   #length = 0
 
@@ -45,8 +47,21 @@ export class Collected {
   take(other: Collected): void {
     for (const [report, lines] of other.#lines) this.line(report, lines)
     for (const folder of other.#folders) this.folder(folder)
-    for (const [name, more] of other.#counts) this.count(name, more)
+    for (const [name, more] of other.#untold()) this.count(name, more)
     other.#clear()
+  }
+
+  /** What was counted since the last time, for those who look on; all else stays, and may still be dropped. */
+  progress(): Findings {
+    const counts = Object.fromEntries(this.#untold())
+    for (const [name, count] of this.#counts) this.#told.set(name, count)
+    return { lines: {}, folders: [], counts }
+  }
+
+  /** Of another's, which are dropped, takes back what was told as progress. */
+  takeBack(dropped: Collected): void {
+    for (const [name, told] of dropped.#told) this.count(name, -told)
+    dropped.#clear()
   }
 
   /** All that was found since the last time. */
@@ -54,15 +69,20 @@ export class Collected {
     const findings = {
       lines: Object.fromEntries(this.#lines),
       folders: this.#folders,
-      counts: Object.fromEntries(this.#counts),
+      counts: Object.fromEntries(this.#untold()),
     }
     this.#clear()
     return findings
   }
 
+  #untold(): [string, number][] {
+    return Array.from(this.#counts, ([name, count]) => [name, count - (this.#told.get(name) ?? 0)])
+  }
+
   #clear(): void {
     this.#lines.clear()
     this.#counts.clear()
+    this.#told.clear()
     this.#folders = []
     this.#length = 0
   }

@@ -32,6 +32,9 @@ const maxTries = 3
 /** What was done is told after so long: a process that is killed takes with it what was not. */
 const untoldMs = 100
 
+/** Somebody may look on: what was counted is told after so long, however large a folder is. */
+const progressMs = 500
+
 /** A walk lets the thread's other jobs have a turn after so long. */
 const turnMs = 10
 
@@ -47,10 +50,13 @@ export async function walk(
   send: (findings: Findings) => Promise<void>,
 ): Promise<void> {
   const all = new Collected()
+  let toldMs = performance.now()
   try {
     await concurrently(folders.map(decodeFolder), concurrencyOf(run), async (folder) => {
       await new FolderWalk(run, judge, send).walk(folder, all)
-      if (all.isMuch) await send(all.empty())
+      if (!all.isMuch && performance.now() < toldMs + progressMs) return
+      toldMs = performance.now()
+      await send(all.empty())
     })
   } catch (error) {
     if (judge.acts === true) await send(all.empty())
@@ -84,6 +90,7 @@ class FolderWalk {
         return
       } catch (error) {
         if (this.#judge.acts === true) this.#keep(found, all)
+        all.takeBack(found)
         this.#run.stop.check()
         const known = storeError(error)
         // It was there when its parent was listed: what is there now decides.
@@ -118,6 +125,7 @@ class FolderWalk {
         if (isName(pair.name)) await this.#pair(pair, path, below(folder), found)
         else this.#judge.unreadable(folder.path, unusable, found)
         if (this.#judge.acts === true && performance.now() > this.#toldMs + untoldMs) await this.#tell(found)
+        else if (performance.now() > this.#toldMs + progressMs) await this.#tellProgress(found)
         await this.#turn()
       })
       if (found.isMuch || this.#judge.acts === true) await this.#tell(found)
@@ -130,6 +138,12 @@ class FolderWalk {
     if (!found.hasTold && !found.isMuch) return
     this.#isSent = true
     await this.#send(found.empty())
+  }
+
+  /** The folder may still be tried again: then it is taken back. */
+  async #tellProgress(found: Collected): Promise<void> {
+    this.#toldMs = performance.now()
+    await this.#send(found.progress())
   }
 
   /** A path that somebody has asked for, or a folder that is no longer where it was. */

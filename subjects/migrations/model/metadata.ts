@@ -1,6 +1,6 @@
 import { type Static, Type } from 'typebox'
 import { defaultLinks, defaultMetadata, linkPolicies } from './terms.ts'
-import { Count, model, strict, Switch } from '../../kit/schemas.ts'
+import { Count, model, OneOf, strict, Switch } from '../../kit/schemas.ts'
 
 const keepModes = `Keep permission bits; default: ${defaultMetadata.modes}. Set-user-id and set-group-id are kept only together with the owner`
 const keepOwners = `Keep user and group, by number; default: ${defaultMetadata.owners}. Changing ownership requires root`
@@ -28,10 +28,8 @@ export const Metadata = model('Metadata', {
 })
 export type Metadata = Static<typeof Metadata>
 
-export type LinkPolicy = (typeof linkPolicies)[number]
-export const LinkPolicy = Type.Enum(linkPolicies, {
-  description: `Symbolic links: keep them as links, follow them (inside the source), or skip them; default: ${defaultLinks}`,
-})
+export type LinkPolicy = keyof typeof linkPolicies
+export const LinkPolicy = OneOf(linkPolicies, { about: 'Symbolic links', usual: defaultLinks })
 
 /** What arrived without something that belongs to it and was asked for, in numbers. */
 export const NotKept = model('NotKept', {

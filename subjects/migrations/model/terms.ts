@@ -15,8 +15,12 @@ export const actionPolicyNames = Object.keys(actionPolicies) as ActionPolicy[]
 export const defaultMetadata = { modes: true, owners: true, attributes: false } as const
 
 /** What becomes of symbolic links. */
-export const linkPolicies = ['keep', 'follow', 'skip'] as const
-export const defaultLinks: (typeof linkPolicies)[number] = 'keep'
+export const linkPolicies = {
+  keep: 'copied as links',
+  follow: 'replaced by what they lead to, inside the source',
+  skip: 'not copied',
+} as const
+export const defaultLinks: keyof typeof linkPolicies = 'keep'
 
 /** Classes that copied files are counted in, and the most bytes of a file of each. */
 export const fileSizeClasses = {

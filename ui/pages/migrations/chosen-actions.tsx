@@ -46,7 +46,7 @@ export function ChosenActions({
     <>
       <Text size="sm" role="status">{`${all} selected`}</Text>
       {button('Start', migrations.start, () => void forEach('Started', migrations.start, byId))}
-      {button('Stop', migrations.stop, () => void forEach('Stopped', migrations.stop, byId))}
+      {button('Stop', migrations.stop, () => void forEach('Stopping', migrations.stop, byId))}
       {mayCall(session, migrations.update) && (
         <Menu>
           <Menu.Target>

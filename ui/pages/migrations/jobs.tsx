@@ -5,7 +5,7 @@ import type { Output } from '../../../subjects/kit/contract.ts'
 import type { Migration } from '../../../subjects/migrations/model/model.ts'
 import { hasEnded } from '../../../subjects/migrations/model/jobs.ts'
 import { type Verification, verifications } from '../../../subjects/migrations/verifications.ts'
-import { useAll, useAnswer } from '../../data/calls.ts'
+import { jobsEveryMs, useAll, useAnswer } from '../../data/calls.ts'
 import { useEvents } from '../../data/events.ts'
 import { Action } from '../../kit/action.tsx'
 import { Differences } from './differences.tsx'
@@ -13,10 +13,11 @@ import { Download } from '../../kit/download.tsx'
 import { Empty } from '../../kit/empty.tsx'
 import { FormDialog } from '../../kit/form-dialog.tsx'
 import { sizeText } from '../../../subjects/kit/binary-size.ts'
-import { countOf, countText, localTime } from '../../kit/format.ts'
+import { countOf, localTime } from '../../kit/format.ts'
 import { Status } from '../../kit/status.tsx'
 import { type Column, Table } from '../../kit/table.tsx'
 import { timeColumn } from '../../kit/time-column.tsx'
+import { differencesText, sideText } from './verification-text.ts'
 
 const verificationColumns = (path: string): readonly Column<Verification>[] => [
   timeColumn('Created', ({ createdAt }) => createdAt),
@@ -39,17 +40,15 @@ const verificationColumns = (path: string): readonly Column<Verification>[] => [
   { label: 'Level', cell: ({ level }) => level, by: ({ level }) => level },
   {
     label: 'Source',
-    cell: ({ filesOnSource, bytesOnSource }) =>
-      `${countText(filesOnSource)} files, ${sizeText(bytesOnSource)}`,
+    cell: (one) => sideText(one, one.filesOnSource, one.bytesOnSource),
   },
   {
     label: 'Target',
-    cell: ({ filesOnTarget, bytesOnTarget }) =>
-      `${countText(filesOnTarget)} files, ${sizeText(bytesOnTarget)}`,
+    cell: (one) => sideText(one, one.filesOnTarget, one.bytesOnTarget),
   },
   {
     label: 'Differences',
-    cell: ({ totalDiscrepancies }) => (totalDiscrepancies === 0 ? 'none' : countText(totalDiscrepancies)),
+    cell: differencesText,
     by: ({ totalDiscrepancies }) => totalDiscrepancies,
   },
   {
@@ -89,7 +88,10 @@ const verificationColumns = (path: string): readonly Column<Verification>[] => [
 export function Verifications({ migration: { migrationId, path } }: { readonly migration: Migration }) {
   const columns = useMemo(() => verificationColumns(path), [path])
   useEvents(verifications.list.resource)
-  const { data } = useAll(verifications.list, ({ id }) => id, { filter: { migrationId } })
+  const { data } = useAll(verifications.list, ({ id }) => id, {
+    filter: { migrationId },
+    everyMs: jobsEveryMs,
+  })
   return (
     <>
       <Group mb="sm">
@@ -97,6 +99,7 @@ export function Verifications({ migration: { migrationId, path } }: { readonly m
           button="Verify"
           contract={verifications.create}
           verb="Verify"
+          done="Verification started"
           given={{ migrationId }}
           initial={{ level: 'size' }}
         />
@@ -128,16 +131,16 @@ const cleanupColumns: readonly Column<Cleanup>[] = [
   },
   {
     label: 'Removed',
-    cell: ({ filesRemoved, bytesRemoved }) => `${countText(filesRemoved)} files, ${sizeText(bytesRemoved)}`,
+    cell: ({ filesRemoved, bytesRemoved }) => `${countOf(filesRemoved, 'file')}, ${sizeText(bytesRemoved)}`,
   },
   {
     label: 'Removable',
     cell: ({ filesRemovable, bytesRemovable }) =>
-      `${countText(filesRemovable)} files, ${sizeText(bytesRemovable)}`,
+      `${countOf(filesRemovable, 'file')}, ${sizeText(bytesRemovable)}`,
   },
   {
     label: 'Kept',
-    cell: ({ filesKept, bytesKept }) => `${countText(filesKept)} files, ${sizeText(bytesKept)}`,
+    cell: ({ filesKept, bytesKept }) => `${countOf(filesKept, 'file')}, ${sizeText(bytesKept)}`,
   },
   {
     label: 'Actions',
@@ -182,7 +185,7 @@ const verifiedText = (last: Verification | undefined): string =>
 /** Removing at the source what is at the target. */
 export function Cleanups({ migrationId }: { readonly migrationId: string }) {
   useEvents(cleanups.list.resource)
-  const { data } = useAll(cleanups.list, ({ id }) => id, { filter: { migrationId } })
+  const { data } = useAll(cleanups.list, ({ id }) => id, { filter: { migrationId }, everyMs: jobsEveryMs })
   const given = { migrationId, dryRun: true }
   const dryRun = data?.find((one) => one.dryRun && one.status === 'COMPLETE')
   const { data: verified } = useAnswer(verifications.list, { migrationId, limit: 1 })

@@ -148,6 +148,7 @@ function Actions({ migration }: { readonly migration: Migration }) {
         button="Rescan a folder"
         contract={migrations['add-pending-region']}
         verb="Rescan"
+        done="Rescan requested"
         given={input}
         initial={{ path: migration.path }}
         beside={({ actionPolicy = targetActionPolicy }) => actionPolicy === 'Overwrite' && <OverwriteHint />}

@@ -6,6 +6,7 @@ import { type Filesystem, filesystems } from '../../../subjects/filesystems/file
 import type { Input } from '../../../subjects/kit/contract.ts'
 import { fieldsOf, pick } from '../../../subjects/kit/json-schema.ts'
 import { migrations } from '../../../subjects/migrations/migrations.ts'
+import { agents } from '../../../subjects/migrations/agents.ts'
 import type { Migration } from '../../../subjects/migrations/model/model.ts'
 import { exclusions } from '../../../subjects/rules/exclusions.ts'
 import { inclusions } from '../../../subjects/rules/inclusions.ts'
@@ -157,6 +158,7 @@ function Steps({
   const start = useCommand(migrations.start, { isShown: true })
   const remove = useCommand(migrations.delete)
   const choices = useChoices(stores)
+  const { data: settings } = useAnswer(agents['get-settings'], {})
   const mode = modeOf(
     draft,
     stores.find((one) => one.isSource && one.fileSystemId === draft.source)?.isScanOnly,
@@ -242,6 +244,7 @@ function Steps({
             values={draft}
             onChange={change}
             choices={choices}
+            {...(settings && { usual: settings })}
             problems={[...problems, ...name.problems, ...(lacksPeriod && isPeriodMissed ? [noPeriod] : [])]}
           />
         )}

@@ -10,7 +10,7 @@ import { pollMs, useAnswer } from '../../data/calls.ts'
 import { Chart, ChartSpace } from '../../kit/chart.tsx'
 import { Fact, Facts } from '../../kit/facts.tsx'
 import { rateText, sizeText } from '../../../subjects/kit/binary-size.ts'
-import { countOf, countText, durationText, wordsOf } from '../../kit/format.ts'
+import { countOf, countText, durationText, optionText, wordsOf } from '../../kit/format.ts'
 import { Later } from '../../kit/later.tsx'
 import { Named, Time } from '../../kit/named.tsx'
 import { Section } from '../../kit/page.tsx'
@@ -19,6 +19,7 @@ import { type Column, Table } from '../../kit/table.tsx'
 import { timeColumn } from '../../kit/time-column.tsx'
 import { StateTimeline } from './state-timeline.tsx'
 import { targetState } from './target-state.ts'
+import { outcomeText } from './verification-text.ts'
 
 type Progress = Info['progress']
 
@@ -98,7 +99,7 @@ export function Overview({ migration }: { readonly migration: Migration }) {
             </Fact>
           )}
           <Fact label="Priority">{wordsOf(migration.migrationPriority)}</Fact>
-          <Fact label="Action policy">{migration.targetActionPolicy}</Fact>
+          <Fact label="Action policy">{optionText(migration.targetActionPolicy)}</Fact>
           <Fact label="Moved by">{wordsOf(migration.movedBy ?? 'default')}</Fact>
           <Fact label="Mode">{modeOf(migration)}</Fact>
           <LastVerification migrationId={migrationId} />
@@ -145,7 +146,7 @@ function LastVerification({ migrationId }: { readonly migrationId: string }) {
         'none'
       ) : (
         <>
-          {`${last.level}, ${last.status === 'COMPLETE' ? countOf(last.totalDiscrepancies, 'difference') : wordsOf(last.status)}, `}
+          {`${last.level}, ${outcomeText(last)}, `}
           <Time at={last.createdAt} />
         </>
       )}

@@ -26,6 +26,7 @@ export default function AgentsPage() {
           {settings.data && (
             <FormDialog
               button="Agent settings"
+              done="Agent settings saved"
               contract={agents['put-settings']}
               verb="Save"
               initial={settings.data}

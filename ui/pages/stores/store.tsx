@@ -13,7 +13,7 @@ import { Checks } from '../../kit/checks.tsx'
 import { Fact, Facts } from '../../kit/facts.tsx'
 import { FolderBrowser, type Store } from '../../kit/folder-browser.tsx'
 import { FormDialog } from '../../kit/form-dialog.tsx'
-import { labelOf } from '../../kit/format.ts'
+import { labelOf, saidText } from '../../kit/format.ts'
 import { MigrationLink } from '../../kit/migration-link.tsx'
 import { Named } from '../../kit/named.tsx'
 import { Page, Section } from '../../kit/page.tsx'
@@ -70,7 +70,7 @@ export default function StorePage() {
         )
       }
     >
-      {!isGone && health.data?.cause !== undefined && <Named>{health.data.cause}</Named>}
+      {!isGone && health.data?.cause !== undefined && <Named>{saidText(health.data.cause)}</Named>}
       {checked && <Checks of={checked} what="store" />}
       {data && (
         <Facts>

@@ -6,6 +6,7 @@ import { mayCall, useAll } from '../../data/calls.ts'
 import { useEvents } from '../../data/events.ts'
 import { useSession } from '../../data/session-context.ts'
 import { Empty } from '../../kit/empty.tsx'
+import { saidText } from '../../kit/format.ts'
 import { Named } from '../../kit/named.tsx'
 import { Page, Section } from '../../kit/page.tsx'
 import { Status } from '../../kit/status.tsx'
@@ -88,7 +89,7 @@ function Places({ isSource, all }: { readonly isSource: boolean; readonly all: r
         return (
           <>
             <Status of={found.healthy ? 'healthy' : 'not healthy'} />
-            {found.cause !== undefined && <Named>{found.cause}</Named>}
+            {found.cause !== undefined && <Named>{saidText(found.cause)}</Named>}
           </>
         )
       },
