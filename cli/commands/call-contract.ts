@@ -38,7 +38,7 @@ export const callContract =
         if (isAboutOwnKey(contract, input, session))
           await confirm(context, ownKeyWarning, globals.yes === true)
         const first = await ask(session, contract, input)
-        return globals.wait === true ? endOf(session, contract, first) : first
+        return globals.wait === true ? endOf(session, context.terminal, contract, first) : first
       })
     } catch (error) {
       throw withList(withFlags(error, shape, given), contract)
@@ -73,10 +73,15 @@ const isFailure = ({ cli }: Contract, reply: unknown): boolean =>
   (reply as Readonly<Record<string, unknown>>)[cli.failed.field] === cli.failed.is
 
 /** The job that a reply is, as it has ended. */
-async function endOf(session: Session, { resource, cli }: Contract, reply: unknown): Promise<unknown> {
+async function endOf(
+  session: Session,
+  terminal: Terminal,
+  { resource, cli }: Contract,
+  reply: unknown,
+): Promise<unknown> {
   const { verb, by } = cli!.waits!
   const get = contracts.find((one) => one.resource === resource && one.verb === verb)!
-  return endedJob(session, reply, get, { [by]: (reply as { readonly id: string }).id })
+  return endedJob(session, terminal, reply, get, { [by]: (reply as { readonly id: string }).id })
 }
 
 function hasEndedWell({ cli }: Contract, reply: unknown): boolean {

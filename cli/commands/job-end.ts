@@ -1,23 +1,58 @@
-import { setTimeout as delay } from 'node:timers/promises'
 import type { Contract, Input, Output } from '../../subjects/kit/contract.ts'
-import { hasEnded } from '../../subjects/migrations/model/jobs.ts'
+import { fieldsOf, jsonSchema } from '../../subjects/kit/json-schema.ts'
+import { hasEnded, type JobStatus } from '../../subjects/migrations/model/jobs.ts'
+import type { Row } from '../output/fields.ts'
+import { countText, valueText } from '../output/format.ts'
+import { ProgressLine } from '../output/progress-line.ts'
+import { kebab } from '../output/shape.ts'
+import type { Terminal } from '../output/terminal.ts'
+import { views } from '../output/views.ts'
 import type { Session } from '../sign-in/session.ts'
 
-/** A job tells how far it is by its figures alone. */
+/** Between two looks at a job, which counts about as often. */
 const intervalMs = 500
 
-/** A job as it has ended. @param get shows it */
+/** A job as it has ended; until then its figures are shown. @param get shows it */
 export async function endedJob<C extends Contract>(
   session: Pick<Session, 'call'>,
+  terminal: Terminal,
   job: Output<C>,
   get: C,
   input: Input<C>,
 ): Promise<Output<C>> {
+  using line = new ProgressLine(terminal)
   let now = job
   // Only jobs are waited for.
   while (!hasEnded(now)) {
-    await delay(intervalMs)
+    line.show(progressText(get, now))
+    await new Promise((resolve) => setTimeout(resolve, intervalMs))
     now = await session.call(get, input)
   }
   return now
 }
+
+const statusTexts: Readonly<Record<JobStatus, string>> = {
+  QUEUED: 'waiting for its turn',
+  IN_PROGRESS: 'in progress',
+  COMPLETE: 'complete',
+  CANCELLED: 'cancelled',
+}
+
+/** `verification in progress: 1,200 files on source, 1,100 files on target, 0 total discrepancies` */
+function progressText({ output }: Contract, job: Row & { readonly status: JobStatus }): string {
+  const { title = '' } = jsonSchema(output)
+  const fields = fieldsOf(output)
+  const names = job.status === 'QUEUED' ? [] : (views[title]?.onceStarted ?? [])
+  const figures = names.flatMap((name) => {
+    const value = job[name]
+    if (typeof value !== 'number') return []
+    const isSize = name.startsWith('bytes')
+    return isSize
+      ? [`${valueText(value, name, fields[name])} ${words(name.slice('bytes'.length))}`]
+      : [`${countText(value)} ${words(name)}`]
+  })
+  const head = `${words(title)} ${statusTexts[job.status]}`
+  return figures.length === 0 ? head : `${head}: ${figures.join(', ')}`
+}
+
+const words = (name: string): string => kebab(name).replaceAll('-', ' ').trim()

@@ -20,7 +20,7 @@ import { sizeText } from '../../subjects/kit/binary-size.ts'
 import { countText } from '../output/format.ts'
 import { wantedOf } from '../output/form.ts'
 import { present } from '../output/present.ts'
-import { printable } from '../output/terminal.ts'
+import { printable, type Terminal } from '../output/terminal.ts'
 import type { Session } from '../sign-in/session.ts'
 import { stopSignals } from '../signals.ts'
 import { asTyped } from '../typed-command.ts'
@@ -396,7 +396,9 @@ async function migrate(
     return code
   }
   phase.isCopied = true
-  const verification = await withSession(context, globals, (session) => verified(session, migrationId, level))
+  const verification = await withSession(context, globals, (session) =>
+    verified(session, terminal, migrationId, level),
+  )
   if (wantedOf(globals).form === 'table') terminal.out(`${asTyped(terminal, resultText(verification))}\n`)
   else present(terminal, verifications.get, verification, { ...wantedOf(globals), input: {} })
   return isRight(verification) ? exitCodes.ok.status : exitCodes.failed.status
@@ -458,12 +460,13 @@ async function begin(
 
 async function verified(
   session: Session,
+  terminal: Terminal,
   migrationId: string,
   level: VerificationLevel,
 ): Promise<Verification> {
   const created: Verification = await session.call(verifications.create, { migrationId, level })
   const { get } = verifications
-  const verification = await endedJob(session, created, get, { verificationId: created.id })
+  const verification = await endedJob(session, terminal, created, get, { verificationId: created.id })
   if (verification.status !== 'COMPLETE' && verification.message === undefined)
     throw new GantryError('NOT_ALLOWED_IN_STATE', `the verification ${verification.id} was cancelled`)
   return verification

@@ -17,6 +17,7 @@ export interface Terminal {
   err(text: string): void
   /** The text in a style, or as it is where colours are not wanted. */
   style(style: Style, text: string): string
+  readonly errIsTty: boolean
   readonly errColours: boolean
   /** The same for what goes to err. */
   errStyle(style: Style, text: string): string
@@ -43,7 +44,8 @@ export function processTerminal(
   }
   const plain = Boolean(env['NO_COLOR']) || env['TERM'] === 'dumb'
   const isTty = isatty(stdout.fd)
-  const errColours = isatty(stderr.fd) && !plain
+  const errIsTty = isatty(stderr.fd)
+  const errColours = errIsTty && !plain
   const painter = (colours: boolean) => (style: Style, text: string) =>
     colours ? styleText(style, text, { validateStream: false }) : text
   return {
@@ -61,6 +63,7 @@ export function processTerminal(
     out: (text) => void stdout.write(text),
     err: (text) => void stderr.write(text),
     style: painter(isTty && !plain),
+    errIsTty,
     errColours,
     errStyle: painter(errColours),
   }

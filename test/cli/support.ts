@@ -31,6 +31,7 @@ export function testTerminal({
     columns,
     rows: 24,
     command,
+    errIsTty: isTty,
     errColours: colours,
     out: (text) => void (written.out += text),
     err: (text) => void (written.err += text),

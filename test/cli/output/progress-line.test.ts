@@ -1,0 +1,49 @@
+import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { endedJob } from '../../../cli/commands/job-end.ts'
+import type { Verification } from '../../../subjects/migrations/verifications.ts'
+import { verifications } from '../../../subjects/migrations/verifications.ts'
+import { testTerminal } from '../support.ts'
+
+beforeEach(() => {
+  vi.useFakeTimers()
+})
+afterEach(() => {
+  vi.useRealTimers()
+})
+
+const id = '0a1b2c3d-0000-4000-8000-000000000000'
+
+/** Waits for a job that is looked at `looks` times before it has ended. */
+async function waitFor(isTty: boolean, looks: number): Promise<string> {
+  const terminal = testTerminal({ isTty })
+  // Only what is shown.
+  const job = (status: Verification['status'], filesOnSource: number) =>
+    ({ id, status, filesOnSource, filesOnTarget: 7, totalDiscrepancies: 0 }) as Verification
+  let looked = 0
+  const session = {
+    call: async () => job(++looked < looks ? 'IN_PROGRESS' : 'COMPLETE', 1000 + looked),
+  } as unknown as Parameters<typeof endedJob>[0]
+  const ended = endedJob(session, terminal, job('QUEUED', 0), verifications.get, { verificationId: id })
+  await vi.runAllTimersAsync()
+  expect(await ended).toMatchObject({ status: 'COMPLETE' })
+  return terminal.written.err
+}
+
+test('on a terminal one line is written over, and is gone at the end', async () => {
+  const lines = (await waitFor(true, 3)).split('\r\u001b[K')
+  expect(lines).toEqual([
+    '',
+    'verification waiting for its turn',
+    'verification in progress: 1,001 files on source, 7 files on target, 0 total discrepancies',
+    'verification in progress: 1,002 files on source, 7 files on target, 0 total discrepancies',
+    '',
+  ])
+})
+
+test('elsewhere a line comes every five seconds, and none of what is done sooner', async () => {
+  expect(await waitFor(false, 5)).toBe('')
+  expect((await waitFor(false, 25)).trimEnd().split('\n')).toEqual([
+    'verification in progress: 1,010 files on source, 7 files on target, 0 total discrepancies',
+    'verification in progress: 1,020 files on source, 7 files on target, 0 total discrepancies',
+  ])
+})
