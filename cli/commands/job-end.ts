@@ -38,7 +38,7 @@ const statusTexts: Readonly<Record<JobStatus, string>> = {
   CANCELLED: 'cancelled',
 }
 
-/** `verification in progress: 1,200 files on source, 1,100 files on target, 0 total discrepancies` */
+/** `verification: 1,200 files on source, 1,100 files on target, 0 discrepancies` */
 function progressText({ output }: Contract, job: Row & { readonly status: JobStatus }): string {
   const { title = '' } = jsonSchema(output)
   const fields = fieldsOf(output)
@@ -51,8 +51,13 @@ function progressText({ output }: Contract, job: Row & { readonly status: JobSta
       ? [`${valueText(value, name, fields[name])} ${words(name.slice('bytes'.length))}`]
       : [`${countText(value)} ${words(name)}`]
   })
-  const head = `${words(title)} ${statusTexts[job.status]}`
-  return figures.length === 0 ? head : `${head}: ${figures.join(', ')}`
+  const isCounting = figures.length > 0
+  const head = isCounting ? words(title) : `${words(title)} ${statusTexts[job.status]}`
+  return isCounting ? `${head}: ${figures.join(', ')}` : head
 }
 
-const words = (name: string): string => kebab(name).replaceAll('-', ' ').trim()
+const words = (name: string): string =>
+  kebab(name)
+    .replace(/^total-/, '')
+    .replaceAll('-', ' ')
+    .trim()

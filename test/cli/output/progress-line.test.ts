@@ -34,8 +34,8 @@ test('on a terminal one line is written over, and is gone at the end', async () 
   expect(lines).toEqual([
     '',
     'verification waiting for its turn',
-    'verification in progress: 1,001 files on source, 7 files on target, 0 total discrepancies',
-    'verification in progress: 1,002 files on source, 7 files on target, 0 total discrepancies',
+    'verification: 1,001 files on source, 7 files on target, 0 discrepancies',
+    'verification: 1,002 files on source, 7 files on target, 0 discrepancies',
     '',
   ])
 })
@@ -43,7 +43,7 @@ test('on a terminal one line is written over, and is gone at the end', async () 
 test('elsewhere a line comes every five seconds, and none of what is done sooner', async () => {
   expect(await waitFor(false, 5)).toBe('')
   expect((await waitFor(false, 25)).trimEnd().split('\n')).toEqual([
-    'verification in progress: 1,010 files on source, 7 files on target, 0 total discrepancies',
-    'verification in progress: 1,020 files on source, 7 files on target, 0 total discrepancies',
+    'verification: 1,010 files on source, 7 files on target, 0 discrepancies',
+    'verification: 1,020 files on source, 7 files on target, 0 discrepancies',
   ])
 })
