@@ -24,8 +24,8 @@ export function MetricChart({
   const { data, error } = useAnswer(observability.query_scalar_metrics, query, { everyMs })
   if (error) return <Failure title={label} error={error} />
   if (data === undefined) return <ChartSpace />
-  const named = data.series.map(({ source, labels = {}, points }) => ({
-    label: seriesName(labels, names) ?? (data.series.length === 1 ? 'Latest' : source),
+  const named = data.series.map(({ source, labels, points }) => ({
+    label: seriesName(labels ?? {}, names) ?? (data.series.length === 1 ? 'Latest' : source),
     points: points.map(({ time, value }) => [Date.parse(time), value] as const),
   }))
   return <Chart label={label} series={named} format={(value) => format(value, data.aggregate === 'rate')} />
