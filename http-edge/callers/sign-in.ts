@@ -150,7 +150,7 @@ const signedOutPage = (): string =>
   plainPage(
     title,
     `<p>You are not signed in.</p>
-<p><a href="${loginPath}">Sign in</a></p>
+<p><a class="button" href="${loginPath}">Sign in</a></p>
 ${docsLink}`,
   )
 

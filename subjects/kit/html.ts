@@ -6,7 +6,7 @@ export const escapeHtml = (text: string): string =>
   text.replaceAll(/[&<>"']/g, (char) => `&#${char.charCodeAt(0)};`)
 
 /**
- * A page of few words, without script.
+ * A page of few words, without script, in the colours of the web interface.
  * @param content HTML
  * @param refreshTo where the browser goes on to by itself
  */
@@ -17,9 +17,13 @@ export const plainPage = (heading: string, content: string, refreshTo?: string):
 <meta name="viewport" content="width=device-width, initial-scale=1">
 ${refreshTo === undefined ? '' : `<meta http-equiv="refresh" content="0; url=${escapeHtml(refreshTo)}">\n`}<title>${escapeHtml(heading)}</title>
 <style>
-body { font-family: system-ui, sans-serif; max-width: 26rem; margin: 4rem auto; padding: 0 1rem; line-height: 1.4 }
-label, input, button { display: block; width: 100%; box-sizing: border-box; font: inherit }
-input, button { margin: .25rem 0 1rem; padding: .5rem }
+:root { color-scheme: light dark }
+body { background: light-dark(#fff, #242424); color: light-dark(#000, #c9c9c9); font-family: system-ui, sans-serif; max-width: 26rem; margin: 4rem auto; padding: 0 1rem; line-height: 1.4 }
+a { color: light-dark(#1864ab, #74c0fc) }
+label, input, button, a.button { display: block; width: 100%; box-sizing: border-box; font: inherit }
+input, button, a.button { margin: .25rem 0 1rem; padding: .5rem; border: 1px solid light-dark(#868e96, #828282); border-radius: .25rem }
+input { background: light-dark(#fff, #2e2e2e); color: inherit }
+button, a.button { border-color: #1971c2; background: #1971c2; color: #fff; font-weight: 600; text-align: center; text-decoration: none; cursor: pointer }
 .notice { border-left: .3rem solid #c60; padding-left: .7rem }
 </style>
 </head>

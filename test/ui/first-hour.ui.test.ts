@@ -213,6 +213,7 @@ chromiumTest('somebody adds two folders, plans, migrates, verifies, makes a key 
 
   await page.click('nav >> text=API keys')
   await page.getByRole('button', { name: 'Create an API key' }).click()
+  await page.getByText('Still needed: Name', { exact: true }).waitFor()
   await page.getByRole('textbox', { name: 'Name' }).fill('reader')
   await page.getByRole('radio', { name: 'Choose permissions one by one' }).check()
   await page.getByRole('dialog').getByRole('searchbox', { name: 'Filter' }).fill('migr')
@@ -355,7 +356,11 @@ chromiumTest('search finds pages, objects and actions with the keyboard', async 
   const { page } = await openPage(browser.context)
   await signIn(page, platform, 'administrator')
   await page.keyboard.press('Control+k')
-  await page.getByRole('combobox', { name: 'Page, migration, store, extension or action' }).fill('audit')
+  const search = page.getByRole('combobox', { name: 'Page, migration, store, extension or action' })
+  // Where verifications are, which have no page of their own.
+  await search.fill('verif')
+  await page.getByRole('option', { name: 'Migrations Page' }).waitFor()
+  await search.fill('audit')
   await page.getByRole('option', { name: 'Audit log Page' }).waitFor()
   await page.keyboard.press('Enter')
   await page.getByRole('heading', { level: 1, name: 'Audit log' }).waitFor()

@@ -10,9 +10,13 @@ import {
   optionText,
   repeats,
   saidText,
+  seriesName,
   shownText,
 } from '../../ui/kit/format.ts'
+import { isFound, withoutPart } from '../../ui/app/find.ts'
 import { groupsOf, permitted } from '../../ui/kit/permissions.ts'
+import { grown } from '../../ui/pages/migrations/curve.ts'
+import { migrationParts } from '../../ui/pages/migrations/parts.ts'
 import { inputOf, modeNames, modeOf, stepsOf, withMode } from '../../ui/pages/migrations/draft.ts'
 import { differencesText, outcomeText, sideText } from '../../ui/pages/migrations/verification-text.ts'
 import { targetState } from '../../ui/pages/migrations/target-state.ts'
@@ -243,4 +247,48 @@ test('what only begins is not called done', () => {
     'Resumed nightly',
     'Changed nightly',
   ])
+})
+
+test('a total is drawn from what was watched and what was kept, and never falls', () => {
+  const kept = [
+    [60_000, 500],
+    [120_000, 900],
+  ] as const
+  const watched = [
+    [30_000, 200],
+    // The clock of the browser is a second ahead.
+    [61_000, 450],
+    [90_000, 700],
+  ] as const
+  expect(grown([...kept, ...watched])).toEqual([
+    [30_000, 200],
+    [60_000, 500],
+    [61_000, 500],
+    [90_000, 700],
+    [120_000, 900],
+  ])
+})
+
+test('series are named by what tells them apart', () => {
+  const names = { file: 'On disk' }
+  expect(seriesName({ kind: 'file' }, names)).toBe('On disk')
+  expect(seriesName({ kind: 'other' }, names)).toBe('other')
+  expect(seriesName({ kind: 'file', node: 'a' }, names)).toBe('kind file, node a')
+  expect(seriesName({}, names)).toBeUndefined()
+})
+
+test('a search goes by the beginnings of words', () => {
+  const page = 'Page Metadata rules gates'
+  expect(['met rul', 'rules', 'data ru', 'gate', 'page'].filter((typed) => isFound(page, typed))).toEqual([
+    'met rul',
+    'rules',
+    'data ru',
+    'gate',
+    'page',
+  ])
+  expect(['ules met', 'rules of', 'verif'].filter((typed) => isFound(page, typed))).toEqual([])
+  const part = `Verifications ${migrationParts.Verifications}`
+  expect(
+    ['verif', 'verify nightly', 'nightly verif', 'v', 'nightly'].map((typed) => withoutPart(part, typed)),
+  ).toEqual([[], ['nightly'], ['nightly'], undefined, undefined])
 })

@@ -14,11 +14,15 @@ import { useMigrations } from '../data/migrations.ts'
 import { reportOutcome } from '../data/outcomes.ts'
 import { useSession } from '../data/session-context.ts'
 import { doneText } from '../kit/format.ts'
+import { migrationParts } from '../pages/migrations/parts.ts'
+import { isFound, withoutPart } from './find.ts'
 import { navigation } from './places.ts'
 
 interface Hit {
   readonly kind: string
   readonly label: string
+  /** Other words that it is found by. */
+  readonly words?: string
   readonly to: string
   /** What is done before one goes there. */
   readonly act?: () => Promise<unknown>
@@ -67,6 +71,23 @@ function useActs(text: string): readonly Hit[] {
     )
 }
 
+/** Parts of the pages of migrations, by their names and those of the migrations. */
+function useParts(text: string): readonly Hit[] {
+  const { data: all = [] } = useMigrations()
+  return Object.entries(migrationParts).flatMap(([part, words]) => {
+    const rest = withoutPart(`${part} ${words}`, text)
+    if (rest === undefined) return []
+    return all
+      .filter(({ migrationId }) => rest.every((word) => migrationId.toLowerCase().includes(word)))
+      .slice(0, mostShown)
+      .map(({ migrationId }) => ({
+        kind: 'Migration',
+        label: `${part} of ${migrationId}`,
+        to: `/migrations/${encodeURIComponent(migrationId)}?tab=${part}`,
+      }))
+  })
+}
+
 function useHits(): readonly Hit[] {
   const session = useSession()
   const { data: allMigrations = [] } = useMigrations()
@@ -80,7 +101,7 @@ function useHits(): readonly Hit[] {
       ...navigation.flatMap(({ places }) =>
         places
           .filter(({ needs }) => needs === undefined || mayAsk(session, needs))
-          .map(({ label, path }) => ({ kind: 'Page', label, to: path })),
+          .map(({ label, words, path }) => ({ kind: 'Page', label, to: path, ...(words && { words }) })),
       ),
       ...actions.filter(({ needs }) => mayCall(session, needs)),
       ...allMigrations.map(({ migrationId }) => ({
@@ -123,9 +144,11 @@ export default function Hits({ onDone }: { readonly onDone: () => void }) {
   const [at, setAt] = useState(0)
   const wanted = text.toLowerCase()
   const acts = useActs(wanted)
+  const parts = useParts(wanted)
   const hits = [
-    ...all.filter(({ label, kind }) => `${kind} ${label}`.toLowerCase().includes(wanted)),
+    ...all.filter(({ label, kind, words = '' }) => isFound(`${kind} ${label} ${words}`, wanted)),
     ...acts,
+    ...parts,
   ].slice(0, mostShown)
   const go = (hit: Hit | undefined) => {
     if (hit === undefined) return

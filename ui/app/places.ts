@@ -11,6 +11,8 @@ export interface Place {
 /** A page that the navigation and the search lead to: for those who may call what it shows. */
 export interface NamedPlace extends Place {
   readonly label: string
+  /** Other words that people look for it by. */
+  readonly words?: string
   /** Subject of the contract. */
   readonly needs?: string
 }
@@ -33,18 +35,21 @@ export const navigation: readonly { readonly label?: string; readonly places: re
       {
         path: '/migrations',
         label: 'Migrations',
+        words: 'copy tasks verifications failures cleanups plans',
         needs: subjectOf('migrations', 'list'),
         load: () => import('../pages/migrations/migrations.tsx'),
       },
       {
         path: '/stores',
         label: 'Stores',
+        words: 'filesystems buckets folders locations',
         needs: subjectOf('filesystems', 'list'),
         load: () => import('../pages/stores/stores.tsx'),
       },
       {
         path: '/rules',
         label: 'Rules',
+        words: 'exclusions inclusions filters',
         needs: subjectOf('exclusions', 'list'),
         load: () => import('../pages/stores/rules.tsx'),
       },
@@ -57,12 +62,14 @@ export const navigation: readonly { readonly label?: string; readonly places: re
       {
         path: '/agents',
         label: 'Agents',
+        words: 'hosts',
         needs: subjectOf('agents', 'list'),
         load: () => import('../pages/stores/agents.tsx'),
       },
       {
         path: '/bandwidth',
         label: 'Bandwidth',
+        words: 'limits throttle schedule',
         needs: subjectOf('bandwidth', 'list'),
         load: () => import('../pages/stores/bandwidth.tsx'),
       },
@@ -80,6 +87,7 @@ export const navigation: readonly { readonly label?: string; readonly places: re
       {
         path: '/metadata/catalogs',
         label: 'Catalogs',
+        words: 'hive glue databases tables',
         needs: subjectOf('metadataCatalogs', 'list'),
         load: () => import('../pages/metadata/catalogs.tsx'),
       },
@@ -97,24 +105,28 @@ export const navigation: readonly { readonly label?: string; readonly places: re
       {
         path: '/metrics',
         label: 'Metrics',
+        words: 'charts throughput',
         needs: subjectOf('observability', 'list'),
         load: () => import('../pages/observability/metrics.tsx'),
       },
       {
         path: '/notifications',
         label: 'Notifications',
+        words: 'events messages',
         needs: subjectOf('notifications', 'list'),
         load: () => import('../pages/observability/notifications.tsx'),
       },
       {
         path: '/alerts',
         label: 'Alerts',
+        words: 'webhooks rules',
         needs: subjectOf('alerts', 'list'),
         load: () => import('../pages/observability/alerts.tsx'),
       },
       {
         path: '/logging',
         label: 'Log level',
+        words: 'logging debug',
         needs: subjectOf('logging', 'get'),
         load: () => import('../pages/observability/logging.tsx'),
       },
@@ -134,10 +146,16 @@ export const navigation: readonly { readonly label?: string; readonly places: re
   {
     label: 'Account',
     places: [
-      { path: '/account', label: 'Profile', load: () => import('../pages/account/profile.tsx') },
+      {
+        path: '/account',
+        label: 'Profile',
+        words: 'permissions sessions',
+        load: () => import('../pages/account/profile.tsx'),
+      },
       {
         path: '/account/keys',
         label: 'API keys',
+        words: 'tokens',
         needs: subjectOf('keys', 'list'),
         load: () => import('../pages/account/keys.tsx'),
       },
@@ -149,30 +167,35 @@ export const navigation: readonly { readonly label?: string; readonly places: re
       {
         path: '/administration/assignments',
         label: 'Assignments',
+        words: 'groups roles',
         needs: subjectOf('assignments', 'list'),
         load: () => import('../pages/administration/assignments.tsx'),
       },
       {
         path: '/administration/roles',
         label: 'Roles',
+        words: 'permissions',
         needs: subjectOf('roles', 'list'),
         load: () => import('../pages/administration/roles.tsx'),
       },
       {
         path: '/administration/users',
         label: 'Users',
+        words: 'people',
         needs: subjectOf('users', 'list'),
         load: () => import('../pages/administration/users.tsx'),
       },
       {
         path: '/administration/keys',
         label: 'All keys',
+        words: 'tokens sessions',
         needs: subjectOf('keys', 'examine'),
         load: () => import('../pages/administration/keys.tsx'),
       },
       {
         path: '/administration/settings',
         label: 'Settings',
+        words: 'limits configuration',
         needs: subjectOf('settings', 'get'),
         load: () => import('../pages/administration/settings.tsx'),
       },
@@ -185,6 +208,7 @@ export const navigation: readonly { readonly label?: string; readonly places: re
       {
         path: '/administration/health',
         label: 'Health and tasks',
+        words: 'background damage losses',
         needs: subjectOf('platform', 'tasks'),
         load: () => import('../pages/administration/health.tsx'),
       },

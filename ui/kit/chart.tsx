@@ -85,7 +85,7 @@ export function Chart({
         <span>{localTime(new Date(to).toISOString())}</span>
       </div>
       <figcaption>
-        {`${label}, maximum ${format(most)}.`}
+        <span>{`${label}, maximum ${format(most)}.`}</span>
         {series.map(({ label: name }, index) => (
           <span key={name} className="legend">
             <span

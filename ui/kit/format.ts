@@ -182,6 +182,17 @@ export function durationText(seconds: number): string {
   return parts.slice(0, 2).join(' ') || '0 s'
 }
 
+/** What tells a series from the others of its metric: where that is one label, its value says enough. */
+export function seriesName(
+  labels: Readonly<Record<string, string>>,
+  names: Readonly<Record<string, string>>,
+): string | undefined {
+  const pairs = Object.entries(labels)
+  const [first] = pairs
+  if (first === undefined) return undefined
+  return pairs.length === 1 ? (names[first[1]] ?? first[1]) : pairs.map((pair) => pair.join(' ')).join(', ')
+}
+
 /** What was done, of the words that a button or a dialog has for it. */
 export function doneText(title: string): string {
   const [verb = '', ...rest] = title.split(' ')

@@ -1,8 +1,21 @@
 import { Tooltip } from '@mantine/core'
+import type { ReactNode } from 'react'
 import { localDay, localTime, utcTime } from './format.ts'
 
 /** A name that somebody else has chosen. */
-export const Named = ({ children }: { readonly children: string }) => <bdi className="name">{children}</bdi>
+export const Named = ({ children }: { readonly children: string }) => (
+  <bdi className="name">{breakable(children)}</bdi>
+)
+
+/** Words that a column may have no room for. */
+const longWord = /\S{12}/
+const betweenParts = /(?<=[\p{L}\p{N}][._/:=@,])(?=[\p{L}\p{N}])/u
+
+/** A text whose long words are broken between their parts, where there are some, and not within one. */
+const breakable = (text: string): ReactNode =>
+  longWord.test(text)
+    ? text.split(betweenParts).flatMap((part, index) => (index === 0 ? [part] : [<wbr key={index} />, part]))
+    : text
 
 /** Local time; that of UTC when it is pointed at. */
 export function Time({ at }: { readonly at: string | number | undefined }) {

@@ -32,7 +32,9 @@ export function PermissionList({
         <summary>{countOf(rules.length, 'rule')} as written</summary>
         {rules.map((rule) => (
           <div key={rule}>
-            <Code className="name">{rule}</Code>
+            <Code className="name">
+              <Named>{rule}</Named>
+            </Code>
           </div>
         ))}
       </details>

@@ -85,6 +85,8 @@ const rulesOf: Readonly<Record<Exclude<Purpose, 'custom'>, (prefix: string) => R
   }),
 }
 
+const prefixLabel = 'Prefix of the extension'
+
 const none = {
   name: '',
   notes: '',
@@ -185,7 +187,7 @@ export function CreateKey({ isOpen, onClose }: { readonly isOpen: boolean; reado
         </Radio.Group>
         {values.purpose === 'extension' && (
           <TextInput
-            label="Prefix of the extension"
+            label={prefixLabel}
             description="The name with which the extension registers, such as weather"
             mt="sm"
             required
@@ -216,11 +218,11 @@ export function CreateKey({ isOpen, onClose }: { readonly isOpen: boolean; reado
           verb="Create"
           onCancel={close}
           isPending={create.isPending}
-          isReady={
-            values.name !== '' &&
-            (values.purpose !== 'extension' || values.prefix !== '') &&
-            pub.length + sub.length > 0
-          }
+          lacking={[
+            ...(values.name === '' ? ['Name'] : []),
+            ...(values.purpose === 'extension' && values.prefix === '' ? [prefixLabel] : []),
+            ...(pub.length + sub.length === 0 ? ['Permissions'] : []),
+          ]}
         />
         <AsCommand contract={keys.create} input={input} />
       </form>

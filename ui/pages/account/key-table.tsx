@@ -8,7 +8,7 @@ import { Named, Time } from '../../kit/named.tsx'
 import { Permissions } from '../../kit/permission-list.tsx'
 import { Status } from '../../kit/status.tsx'
 import { type Column, Table } from '../../kit/table.tsx'
-import { dateColumn, timeColumn } from '../../kit/time-column.tsx'
+import { dateColumn } from '../../kit/time-column.tsx'
 import { TokenOnce } from '../../kit/token-once.tsx'
 
 /** Keys and sessions, with what can be done with each. */
@@ -27,7 +27,7 @@ export function KeyTable({
     label: 'Owner',
     cell: (key) => <Named>{key.owner}</Named>,
     by: (key) => key.owner,
-    width: 1.4,
+    width: 1.25,
   }
   const columns: readonly Column<Key>[] = [
     {
@@ -46,7 +46,7 @@ export function KeyTable({
         </>
       ),
       by: ({ name }) => name,
-      width: 2,
+      width: 1.7,
     },
     ...(withOwner ? [owner] : []),
     {
@@ -54,7 +54,7 @@ export function KeyTable({
       cell: ({ capabilities, visible_extensions: visible }) => (
         <Permissions {...capabilities} visible={visible} />
       ),
-      width: 2,
+      width: 1.8,
     },
     {
       label: 'Kind',
@@ -69,11 +69,11 @@ export function KeyTable({
         </>
       ),
       by: ({ kind }) => kind,
-      width: 0.9,
+      width: 0.95,
     },
     dateColumn('Created', ({ created }) => created),
     dateColumn('Expires', ({ expires }) => expires, 'never'),
-    timeColumn('Last used', ({ lastUsed }) => lastUsed),
+    dateColumn('Last used', ({ lastUsed }) => lastUsed),
     {
       label: 'Actions',
       cell: ({ id, name, kind, revoked, notes }) =>
@@ -122,7 +122,7 @@ export function KeyTable({
             </Action>
           </Group>
         ),
-      width: 1.7,
+      width: 1.05,
     },
   ]
   return (

@@ -88,7 +88,10 @@ function Form({ role, onDone }: { readonly role: Role | undefined; readonly onDo
         verb={verb}
         onCancel={onDone}
         isPending={put.isPending}
-        isReady={values.name !== '' && values.pub.allow.length + values.sub.allow.length > 0}
+        lacking={[
+          ...(values.name === '' ? ['Name'] : []),
+          ...(values.pub.allow.length + values.sub.allow.length === 0 ? ['Permissions'] : []),
+        ]}
       />
       <AsCommand contract={roles.put} input={values} />
     </form>

@@ -165,7 +165,12 @@ function Throughput({ failed, lag }: { readonly failed: number; readonly lag: nu
           query={{ name: metricNames.bytesMigrated, aggregate: 'rate', combine: true }}
           format={rateText}
         />
-        <MetricChart label="Broker storage" query={{ name: metricNames.storageBytes }} format={sizeText} />
+        <MetricChart
+          label="Broker storage"
+          query={{ name: metricNames.storageBytes }}
+          format={sizeText}
+          names={{ file: 'On disk', memory: 'In memory' }}
+        />
       </SimpleGrid>
     </Section>
   )

@@ -1,5 +1,6 @@
 import { Button, Text } from '@mantine/core'
 import { Link, useNavigate, useParams } from '@tanstack/react-router'
+import type { ReactNode } from 'react'
 import { bandwidth } from '../../../subjects/migrations/bandwidth.ts'
 import { cleanups } from '../../../subjects/migrations/cleanups.ts'
 import type { Contract } from '../../../subjects/kit/contract.ts'
@@ -23,6 +24,7 @@ import { ConditionAlert } from './condition-alert.tsx'
 import { Events, useTold } from './events.tsx'
 import { Failures } from './failures.tsx'
 import { Overview } from './overview.tsx'
+import { type MigrationPart, migrationParts } from './parts.ts'
 import { Plan } from './plan.tsx'
 import { MigrationRules } from './migration-rules.tsx'
 import { Cleanups, Verifications } from './jobs.tsx'
@@ -31,7 +33,7 @@ import { Transfer } from './transfer.tsx'
 const going = ['RUNNING', 'LIVE', 'SCHEDULED', 'RECURRENCE_SCHEDULED', 'WAITING_FOR_NEXT_RECURRENCE']
 
 /** What each part shows the answer of, or most of it. */
-const shownBy = (migrationId: string): Readonly<Record<string, readonly [Contract, object]>> => ({
+const shownBy = (migrationId: string): Readonly<Record<MigrationPart, readonly [Contract, object]>> => ({
   Overview: [migrations.progress, { migrationId }],
   Failures: [migrations.failures, { migrationId }],
   Plan: [migrations.plan, { migrationId }],
@@ -41,6 +43,8 @@ const shownBy = (migrationId: string): Readonly<Record<string, readonly [Contrac
   Cleanups: [cleanups.list, { migrationId }],
   Events: [notifications.list, { object: migrationId }],
 })
+
+const isPart = (tab: string): tab is MigrationPart => Object.hasOwn(migrationParts, tab)
 
 /** Fields that other migrations have nothing to do with. */
 const ofRecurring = ['recurringPeriodSeconds', 'recurringSchedule', 'recurringTimeZone', 'recurringWindow']
@@ -65,7 +69,7 @@ export default function MigrationPage() {
     )
   const { source, target, path, conditions } = data
   const parts = shownBy(migrationId)
-  const [contract, input] = parts[Object.hasOwn(parts, tab) ? tab : 'Overview']!
+  const [contract, input] = parts[isPart(tab) ? tab : 'Overview']
   return (
     <Page
       title={migrationId}
@@ -85,16 +89,18 @@ export default function MigrationPage() {
       <Later>
         <Tabs
           label="Parts of the migration"
-          parts={{
-            Overview: <Overview migration={data} />,
-            Failures: <Failures migration={data} />,
-            Plan: <Plan migrationId={migrationId} />,
-            Rules: <MigrationRules migration={data} />,
-            Transfer: <Transfer migration={data} />,
-            Verifications: <Verifications migration={data} />,
-            Cleanups: <Cleanups migrationId={migrationId} />,
-            Events: <Events migrationId={migrationId} told={told} />,
-          }}
+          parts={
+            {
+              Overview: <Overview migration={data} />,
+              Failures: <Failures migration={data} />,
+              Plan: <Plan migrationId={migrationId} />,
+              Rules: <MigrationRules migration={data} />,
+              Transfer: <Transfer migration={data} />,
+              Verifications: <Verifications migration={data} />,
+              Cleanups: <Cleanups migrationId={migrationId} />,
+              Events: <Events migrationId={migrationId} told={told} />,
+            } satisfies Record<MigrationPart, ReactNode>
+          }
         />
       </Later>
     </Page>

@@ -17,6 +17,7 @@ import { RequiredHint } from '../../kit/contract-form.tsx'
 import { CreateRule } from '../../kit/create-rule.tsx'
 import { Empty } from '../../kit/empty.tsx'
 import { Failure } from '../../kit/failure.tsx'
+import { StillNeeded } from '../../kit/form-buttons.tsx'
 import { labelOf } from '../../kit/format.ts'
 import { FolderPicker } from '../../kit/folder-browser.tsx'
 import { Named } from '../../kit/named.tsx'
@@ -268,7 +269,7 @@ function Steps({
               Next
             </Button>
           )}
-          {lacking.length > 0 && <Text size="sm">{`Still needed: ${lacking.map(labelOf).join(', ')}`}</Text>}
+          <StillNeeded fields={lacking.map(labelOf)} />
           {at <= lastToFill && isReady && (
             <Button
               variant={at === lastToFill ? 'filled' : 'default'}

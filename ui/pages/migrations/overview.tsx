@@ -17,6 +17,7 @@ import { Section } from '../../kit/page.tsx'
 import { isBlocked } from '../../kit/status.tsx'
 import { type Column, Table } from '../../kit/table.tsx'
 import { timeColumn } from '../../kit/time-column.tsx'
+import { type Curve, grown } from './curve.ts'
 import { StateTimeline } from './state-timeline.tsx'
 import { targetState } from './target-state.ts'
 import { outcomeText } from './verification-text.ts'
@@ -44,7 +45,7 @@ export function Overview({ migration }: { readonly migration: Migration }) {
             <Progress value={at.percentage} size="lg" aria-label="Progress of the migration" />
           )}
           <Facts>
-            <Fact label="Target">{at.says}</Fact>
+            <Fact label="Progress">{at.says}</Fact>
             <Fact label="Failed paths">{countText(progress.failedPaths)}</Fact>
             {moving.includes(data.state) && <Speed key={migrationId} info={data} />}
             {progress.changeDetection !== undefined && (
@@ -178,9 +179,24 @@ const modeOf = ({ scanOnlyMigration, recurringMigration }: Migration): string =>
 /** Points of a curve that one has watched: more are too close to be told apart. */
 const mostSeen = 600
 
-/** A figure as it has grown since the page is open, and is now; from the beginning where it has become smaller. */
-function useSeen(figure: number): readonly (readonly [timeMs: number, figure: number])[] {
-  const [seen, setSeen] = useState<readonly (readonly [number, number])[]>([[Date.now(), figure]])
+/** The curve that was watched last, in this tab of the browser until it is closed: the platform keeps a point a minute. */
+const seenKey = 'gantry.seen-curve'
+
+function keptCurve(id: string): Curve | undefined {
+  const text = sessionStorage.getItem(seenKey)
+  if (text === null) return undefined
+  // Written by this page alone.
+  const kept = JSON.parse(text) as { readonly id: string; readonly seen: Curve }
+  return kept.id === id ? kept.seen : undefined
+}
+
+/**
+ * A figure as it has grown while one watched it, and is now; from the beginning where it has become smaller.
+ * @param id of what it is a figure of
+ */
+function useSeen(id: string, figure: number): Curve {
+  const [seen, setSeen] = useState<Curve>(() => keptCurve(id) ?? [[Date.now(), figure]])
+  useEffect(() => sessionStorage.setItem(seenKey, JSON.stringify({ id, seen })), [id, seen])
   useEffect(() => {
     setSeen((before) =>
       (before.at(-1)?.[1] ?? 0) > figure
@@ -193,14 +209,14 @@ function useSeen(figure: number): readonly (readonly [timeMs: number, figure: nu
 
 /** Bytes over time: what the platform has kept, and now. */
 function History({
-  migration: { migrationId, migrationStartTime, recurringMigration },
+  migration: { migrationId, internalId, migrationStartTime, recurringMigration },
   bytesNow,
 }: {
   readonly migration: Migration
   readonly bytesNow: number
 }) {
   const { data } = useAnswer(stats.history, { migrationId }, { everyMs: 6 * pollMs })
-  const seen = useSeen(bytesNow)
+  const seen = useSeen(internalId, bytesNow)
   if (data === undefined) return <ChartSpace />
   // Once it was reset, what was copied before belongs to another curve. What came before the first sample was not there at first.
   const startMs = migrationStartTime === undefined || recurringMigration ? 0 : Date.parse(migrationStartTime)
@@ -214,7 +230,12 @@ function History({
     <Chart
       label="Bytes copied over time"
       series={[
-        { label: 'Copied', points: [...begun, ...kept, ...seen.filter(([timeMs]) => timeMs > lastMs)] },
+        {
+          label: 'Copied',
+          points: recurringMigration
+            ? [...kept, ...seen.filter(([timeMs]) => timeMs > lastMs)]
+            : grown([...begun, ...kept, ...seen.filter(([timeMs]) => timeMs >= startMs)]),
+        },
       ]}
       format={sizeText}
       isStepped

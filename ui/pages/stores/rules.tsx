@@ -1,3 +1,4 @@
+import { Text } from '@mantine/core'
 import { exclusions } from '../../../subjects/rules/exclusions.ts'
 import { inclusions } from '../../../subjects/rules/inclusions.ts'
 import type { RuleView } from '../../../subjects/migrations/model/rules.ts'
@@ -43,13 +44,27 @@ const ownFirst = (rules: readonly RuleView[]): readonly RuleView[] => {
   return [...rules.filter(isOwn), ...rules.filter((rule) => !isOwn(rule))]
 }
 
+/** What a rule matches, and what it is for where that is more. */
+const Matches = ({ rule }: { readonly rule: RuleView }) => {
+  const text = ruleText(rule)
+  return (
+    <>
+      <Named>{text}</Named>
+      {rule.description !== text && rule.description !== '' && (
+        <Text size="xs">
+          <Named>{rule.description}</Named>
+        </Text>
+      )}
+    </>
+  )
+}
+
 function Rules({ contracts, what }: { readonly contracts: Contracts; readonly what: string }) {
   const { data } = useAll(contracts.list, ({ id }) => id, { everyMs: pollMs })
   const columns: readonly Column<RuleView>[] = [
-    { label: 'Name', cell: ({ id }) => <Named>{id}</Named>, by: ({ id }) => id },
-    { label: 'Matches', cell: (rule) => <Named>{ruleText(rule)}</Named>, width: 2 },
-    { label: 'Origin', cell: originOf, by: originOf },
-    { label: 'Description', cell: ({ description }) => <Named>{description}</Named>, width: 2 },
+    { label: 'Name', cell: ({ id }) => <Named>{id}</Named>, width: 1.5 },
+    { label: 'Matches', cell: (rule) => <Matches rule={rule} />, width: 4 },
+    { label: 'Origin', cell: originOf },
     {
       label: 'Actions',
       cell: (rule) =>
@@ -76,7 +91,7 @@ function Rules({ contracts, what }: { readonly contracts: Contracts; readonly wh
           rows={ownFirst(data)}
           columns={columns}
           idOf={({ id }) => id}
-          searchedIn={({ id, description }) => [id, description]}
+          searchedIn={(rule) => [rule.id, rule.description, ruleText(rule)]}
         />
       )}
     </>

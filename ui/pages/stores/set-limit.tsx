@@ -138,7 +138,12 @@ function Form({
         </Fieldset>
       )}
       {shown !== null && <Failure title="The limit was not set" error={shown} />}
-      <FormButtons verb="Set" onCancel={onDone} isPending={set.isPending} isReady={saysSomething} />
+      <FormButtons
+        verb="Set"
+        onCancel={onDone}
+        isPending={set.isPending}
+        lacking={saysSomething ? [] : ['a limit, or a schedule']}
+      />
       <AsCommand contract={bandwidth.set} input={input} />
     </form>
   )
