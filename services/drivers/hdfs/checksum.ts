@@ -73,14 +73,16 @@ export class HdfsChecksum {
 export interface ToldChecksum {
   /** Such as `MD5-of-0MD5-of-512CRC32C`. */
   readonly algorithm: string
-  /** Hexadecimal digits, its parameters before it. */
+  /** Hexadecimal digits, its parameters first. */
   readonly bytes: string
 }
 
+/** Hadoop says more bytes than the checksum has: what it was written into is longer. */
 export function toldChecksum(json: unknown): ToldChecksum | undefined {
   const told = field(json, 'FileChecksum')
-  const [algorithm, bytes] = [field(told, 'algorithm'), field(told, 'bytes')]
-  return typeof algorithm === 'string' && typeof bytes === 'string' ? { algorithm, bytes } : undefined
+  const [algorithm, all, length] = [field(told, 'algorithm'), field(told, 'bytes'), field(told, 'length')]
+  if (typeof algorithm !== 'string' || typeof all !== 'string' || typeof length !== 'number') return undefined
+  return { algorithm, bytes: all.slice(0, 2 * length) }
 }
 
 /** Whether a checksum that was told is known to be that of the content. */
