@@ -1,12 +1,15 @@
 import { createHash, type Hash, hash } from 'node:crypto'
 import { crc32c } from '@node-rs/crc32'
+import type { Digests } from '../contract/driver.ts'
 import { field } from './client.ts'
 
 /** How clusters make checksums since Hadoop 2.0, unless they are set otherwise: what is of another kind is read back. */
 const bytesPerCrc = 512
 
-/** Bytes of an MD5. */
+/** Bytes of an MD5, of a CRC, and of the checksum of blocks: two numbers, and an MD5. */
 const md5Bytes = 16
+const crcBytes = 4
+const blocksBytes = 4 + 8 + md5Bytes
 /** The buffer that Hadoop digests at the end is never shorter, and doubles as it grows: what is not used of it is zero. */
 const leastBufferBytes = 32
 
@@ -92,4 +95,16 @@ export function isOfContent(
 ): boolean {
   if (algorithm === 'COMPOSITE-CRC32C') return bytes.toLowerCase() === crc
   return /^MD5-of-\d+MD5-of-512CRC32C$/.test(algorithm) && bytes.toLowerCase().endsWith(md5)
+}
+
+/**
+ * The digest of the content that a checksum is, where it is not encrypted; undefined for one of another kind. That of blocks
+ * begins with how many bytes, and blocks, each of its digests is of.
+ */
+export function digestsIn({ algorithm, bytes }: ToldChecksum): Digests | undefined {
+  const isOf = (length: number) => bytes.length === 2 * length && /^[\da-f]+$/i.test(bytes)
+  const text = () => Buffer.from(bytes, 'hex').toString('base64')
+  if (algorithm === 'COMPOSITE-CRC32C' && isOf(crcBytes)) return { crc32c: text() }
+  if (/^MD5-of-\d+MD5-of-\d+CRC32C$/.test(algorithm) && isOf(blocksBytes)) return { 'hdfs-crc': text() }
+  return undefined
 }
