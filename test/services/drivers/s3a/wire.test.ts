@@ -386,3 +386,31 @@ test('a file is created only where none is, as far as the service makes sure of 
   await using unsure = await startService(() => undefined, 'SEAWEEDFS')
   expect(unsure.driver.putNew).toBeUndefined()
 })
+
+test('an object that is too large for one copy keeps what browsers are told of it when its attributes change', async () => {
+  const sizeBytes = 6 * 2 ** 30
+  const parts = [1, 2, 3, 4, 5, 6].map(
+    (number) =>
+      `<Part><PartNumber>${number}</PartNumber><Size>${2 ** 30}</Size><ETag>"${number}"</ETag></Part>`,
+  )
+  const kept = { 'content-type': 'text/csv', 'cache-control': 'no-store', 'x-amz-meta-origin': 'lake' }
+  await using service = await startService(
+    ({ method, url = '' }, response) => {
+      if (method === 'HEAD')
+        response.writeHead(200, { ...kept, etag: '"1"', 'content-length': sizeBytes }).end()
+      else if (url.includes('uploads=')) response.end('<R><UploadId>1</UploadId></R>')
+      else if (method === 'GET') response.end(`<R>${parts.join('')}</R>`)
+      else response.end('<R><ETag>"1"</ETag></R>')
+    },
+    undefined,
+    { additionalProperties: { 'fs.s3a.create.storage.class': 'standard_ia' } },
+  )
+  await service.driver.setAttributes(Buffer.from('file'), { modifiedMs: 1_000 })
+  const begun = service.requests.find(({ url }) => url?.includes('uploads='))
+  expect(begun?.headers).toMatchObject({
+    ...kept,
+    'x-amz-meta-mtime': '1.000000000',
+    'x-amz-storage-class': 'STANDARD_IA',
+  })
+  expect(service.requests.filter(({ url }) => url?.includes('partNumber='))).toHaveLength(6)
+})
