@@ -259,6 +259,16 @@ export class Bucket implements ObjectBucket<S3Object> {
     // Without a digest: some services want one of a copied part then, which nobody can give.
     const kept = { ...keptHeaders(there.headers), ...this.#headers.making, ...metadata }
     const id = await this.createUpload(key, kept, undefined, what)
+    try {
+      await this.#copyOnto(key, id, there, what)
+    } catch (error) {
+      await this.abortUpload(key, id, what).catch(() => undefined)
+      throw error
+    }
+  }
+
+  /** Copies an object onto itself, by an upload that is begun. */
+  async #copyOnto(key: string, id: string, there: S3Object, what: What): Promise<void> {
     const { sizeBytes, tag: etag } = there
     const count = Math.ceil(sizeBytes / copyPartBytes)
     for (let index = 0; index < count; index++) {
