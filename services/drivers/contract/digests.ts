@@ -5,9 +5,22 @@ export type DigestKind = (typeof digestKinds)[number]
 /** Each as base64. */
 export type Digests = { readonly [K in DigestKind]?: string }
 
+/** Digests that a store has made of a file. */
+export interface MadeDigests {
+  readonly digests: Digests
+  /** Of the file that they are of, as that of `SourceFile`. */
+  readonly version: string
+}
+
+/**
+ * Whether contents whose digests of this kind differ are sure to differ: the checksum of HDFS is one of the blocks, too, and two
+ * files of one content may have others.
+ */
+export const tellsApart = (kind: DigestKind): boolean => kind !== 'hdfs-crc'
+
 /** Those that whoever reads a content can make of it: the stronger ones first, and the faster one of the two CRCs. */
-const readable = ['sha256', 'md5', 'crc32c', 'crc64nvme'] as const satisfies readonly DigestKind[]
-export type ReadableKind = (typeof readable)[number]
+export const readableKinds = ['sha256', 'md5', 'crc32c', 'crc64nvme'] as const satisfies readonly DigestKind[]
+export type ReadableKind = (typeof readableKinds)[number]
 
 export const digestNames: Readonly<Record<DigestKind, string>> = {
   sha256: 'SHA-256',
@@ -33,7 +46,7 @@ export function commonDigest(
 export function readableDigest(
   digests: Digests = {},
 ): { readonly kind: ReadableKind; readonly value: string } | undefined {
-  for (const kind of readable) {
+  for (const kind of readableKinds) {
     const value = digests[kind]
     if (value !== undefined) return { kind, value }
   }

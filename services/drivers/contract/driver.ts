@@ -1,5 +1,6 @@
 import type { ChangeFeed } from '../feeds/feed.ts'
 import type { Capabilities } from './capabilities.ts'
+import type { DigestKind, MadeDigests } from './digests.ts'
 import type { DirectCopy, DirectOptions } from './direct-copy.ts'
 import type {
   Continuation,
@@ -187,6 +188,16 @@ export interface Driver {
 
   /** All attributes of a file or folder; undefined when nothing is there. Throws `unsupported` for anything else. */
   attributesOf(path: StorePath, options?: ReadOptions): Promise<FileAttributes | undefined>
+
+  /**
+   * Digests of a file that the store makes when it is asked for them, which costs less than reading it. Undefined where it makes
+   * none of these kinds. Throws `changed` when the file became another one meanwhile.
+   */
+  digestsOf?(
+    path: StorePath,
+    kinds: readonly DigestKind[],
+    signal: AbortSignal,
+  ): Promise<MadeDigests | undefined>
 
   /** Why the store cannot hold such an entry by its own rules (name, size, type), or undefined when it can. No I/O. */
   refuses(path: StorePath, entry: Pick<Entry, 'type' | 'sizeBytes'>): string | undefined

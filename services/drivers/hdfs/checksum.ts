@@ -1,12 +1,15 @@
 import { createHash, type Hash, hash } from 'node:crypto'
 import { crc32c } from '@node-rs/crc32'
+import type { Digests } from '../contract/driver.ts'
 import { field } from './client.ts'
 
 /** How clusters make checksums since Hadoop 2.0, unless they are set otherwise: what is of another kind is read back. */
 const bytesPerCrc = 512
 
-/** Bytes of an MD5. */
+/** Bytes of an MD5, of a CRC, and of the checksum of blocks: two numbers, and an MD5. */
 const md5Bytes = 16
+const crcBytes = 4
+const blocksBytes = 4 + 8 + md5Bytes
 /** The buffer that Hadoop digests at the end is never shorter, and doubles as it grows: what is not used of it is zero. */
 const leastBufferBytes = 32
 
@@ -73,14 +76,16 @@ export class HdfsChecksum {
 export interface ToldChecksum {
   /** Such as `MD5-of-0MD5-of-512CRC32C`. */
   readonly algorithm: string
-  /** Hexadecimal digits, its parameters before it. */
+  /** Hexadecimal digits, its parameters first. */
   readonly bytes: string
 }
 
+/** Hadoop says more bytes than the checksum has: what it was written into is longer. */
 export function toldChecksum(json: unknown): ToldChecksum | undefined {
   const told = field(json, 'FileChecksum')
-  const [algorithm, bytes] = [field(told, 'algorithm'), field(told, 'bytes')]
-  return typeof algorithm === 'string' && typeof bytes === 'string' ? { algorithm, bytes } : undefined
+  const [algorithm, all, length] = [field(told, 'algorithm'), field(told, 'bytes'), field(told, 'length')]
+  if (typeof algorithm !== 'string' || typeof all !== 'string' || typeof length !== 'number') return undefined
+  return { algorithm, bytes: all.slice(0, 2 * length) }
 }
 
 /** Whether a checksum that was told is known to be that of the content. */
@@ -90,4 +95,16 @@ export function isOfContent(
 ): boolean {
   if (algorithm === 'COMPOSITE-CRC32C') return bytes.toLowerCase() === crc
   return /^MD5-of-\d+MD5-of-512CRC32C$/.test(algorithm) && bytes.toLowerCase().endsWith(md5)
+}
+
+/**
+ * The digest of the content that a checksum is, where it is not encrypted; undefined for one of another kind. That of blocks
+ * begins with how many bytes, and blocks, each of its digests is of.
+ */
+export function digestsIn({ algorithm, bytes }: ToldChecksum): Digests | undefined {
+  const isOf = (length: number) => bytes.length === 2 * length && /^[\da-f]+$/i.test(bytes)
+  const text = () => Buffer.from(bytes, 'hex').toString('base64')
+  if (algorithm === 'COMPOSITE-CRC32C' && isOf(crcBytes)) return { crc32c: text() }
+  if (/^MD5-of-\d+MD5-of-\d+CRC32C$/.test(algorithm) && isOf(blocksBytes)) return { 'hdfs-crc': text() }
+  return undefined
 }

@@ -1,7 +1,7 @@
-import type { FileAttributes, PartBody, StorePath } from '../contract/driver.ts'
+import type { DigestKind, Digests, FileAttributes, PartBody, StorePath } from '../contract/driver.ts'
 import { bodyPieceBytes } from '../contract/driver.ts'
 import { parentOf } from '../paths/path-text.ts'
-import { HdfsChecksum, isOfContent, toldChecksum } from './checksum.ts'
+import { digestsIn, HdfsChecksum, isOfContent, toldChecksum } from './checksum.ts'
 import { field, type HdfsClient, type HdfsRequest, type What } from './client.ts'
 import { failed, isContent } from './errors.ts'
 import { aclIn, askedFor, askedForCreation, creationIn, extendedIn } from './extended.ts'
@@ -55,6 +55,8 @@ export class Cluster {
   readonly #client: HdfsClient
   readonly #making: Making
   readonly #unlike = new Set<string>()
+  /** What checksums may be: a cluster is set to one of them. */
+  #madeKinds: readonly DigestKind[] = ['crc32c', 'hdfs-crc']
   /** Whether listings come in pages: not before Hadoop 2.8. */
   #hasPages = true
 
@@ -224,6 +226,30 @@ export class Cluster {
       if (got !== length || !there.equals(await body.read(offset, length)))
         throw failed('corrupt', what(), `the cluster has other bytes at ${offset}`)
     }
+  }
+
+  /** The digest of a file that the cluster makes; undefined where that is known to be none of these, or none at all. */
+  async digests(
+    path: StorePath,
+    kinds: readonly DigestKind[],
+    what: What,
+    signal: AbortSignal,
+  ): Promise<Digests | undefined> {
+    if (!this.#madeKinds.some((kind) => kinds.includes(kind))) return undefined
+    const answer = await this.#client.request({
+      method: 'GET',
+      op: 'GETFILECHECKSUM',
+      path,
+      what,
+      signal,
+      // One that is being written, or has blocks of several kinds, has none.
+      accept: [...unknownOperation, 'IOException', 'PathIOException'],
+    })
+    const told = toldChecksum(answer.json)
+    const digests = told && digestsIn(told)
+    if (digests !== undefined)
+      this.#madeKinds = this.#madeKinds.filter((kind) => Object.hasOwn(digests, kind))
+    return digests
   }
 
   /** Whether somebody has a file open for writing; false where the release does not tell. */

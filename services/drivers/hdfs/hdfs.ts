@@ -10,6 +10,7 @@ import {
   type Capabilities,
   type Changes,
   type Continuation,
+  type DigestKind,
   type Driver,
   type Entry,
   type FileAttributes,
@@ -18,6 +19,7 @@ import {
   type Location,
   type Loss,
   type Losses,
+  type MadeDigests,
   maxPageEntries,
   type NewFile,
   type Page,
@@ -316,6 +318,25 @@ export class HdfsDriver implements Driver {
       extended: await this.#cluster.extended(path, status, this.#what('attributes of', path), signal),
       ...(status.layout !== undefined && { layout: status.layout }),
     }
+  }
+
+  async digestsOf(
+    path: StorePath,
+    kinds: readonly DigestKind[],
+    signal: AbortSignal,
+  ): Promise<MadeDigests | undefined> {
+    const operation = 'checksum of'
+    const what = this.#what(operation, path)
+    const status = await this.#status(path, operation, signal)
+    // Of what is encrypted the cluster digests what it has, and not the content.
+    if (status?.type !== 'FILE' || status.isEncrypted) return undefined
+    const digests = await this.#cluster.digests(path, kinds, what, signal)
+    if (digests === undefined) return undefined
+    const version = versionOf(status)
+    const now = await this.#status(path, operation, signal)
+    if (now === undefined || versionOf(now) !== version)
+      throw failed('changed', what(), 'it is another version')
+    return { digests, version }
   }
 
   #status(path: StorePath, operation: string, signal?: AbortSignal): Promise<FileStatus | undefined> {

@@ -16,6 +16,7 @@ export interface FileStatus {
   readonly fileId: number
   /** Whether it has an access control list. */
   readonly hasAcl: boolean
+  readonly isEncrypted: boolean
   /** Of a file. */
   readonly layout?: FileLayout
 }
@@ -47,6 +48,7 @@ export function fileStatus(json: unknown): FileStatus | undefined {
     group,
     fileId: fileId as number,
     hasAcl: field(json, 'aclBit') === true,
+    isEncrypted: field(json, 'encBit') === true,
     ...layoutIn(json, type),
   }
 }

@@ -257,7 +257,18 @@ export class Bucket implements ObjectBucket<S3Object> {
     if (Object.entries(metadata).every(([name, value]) => there.headers[name] === value)) return
     if (there.sizeBytes <= maxCopyBytes) return this.#replaceMetadata(key, there, metadata, what)
     // Without a digest: some services want one of a copied part then, which nobody can give.
-    const id = await this.createUpload(key, { ...userMetadata(there), ...metadata }, undefined, what)
+    const kept = { ...keptHeaders(there.headers), ...this.#headers.making, ...metadata }
+    const id = await this.createUpload(key, kept, undefined, what)
+    try {
+      await this.#copyOnto(key, id, there, what)
+    } catch (error) {
+      await this.abortUpload(key, id, what).catch(() => undefined)
+      throw error
+    }
+  }
+
+  /** Copies an object onto itself, by an upload that is begun. */
+  async #copyOnto(key: string, id: string, there: S3Object, what: What): Promise<void> {
     const { sizeBytes, tag: etag } = there
     const count = Math.ceil(sizeBytes / copyPartBytes)
     for (let index = 0; index < count; index++) {
@@ -540,16 +551,6 @@ const secondMs = 1_000
 export function timesOf(lastModified: string, aheadMs: number): StoredObject['times'] {
   const ms = Math.floor(Date.parse(lastModified) / secondMs) * secondMs - aheadMs
   return Number.isNaN(ms) ? {} : { createdMs: ms, changedMs: ms }
-}
-
-/** Metadata of the user's. */
-function userMetadata({ headers }: S3Object): Record<string, string> {
-  return Object.fromEntries(
-    Object.entries(headers).filter(
-      (header): header is [string, string] =>
-        header[0].startsWith('x-amz-meta-') && typeof header[1] === 'string',
-    ),
-  )
 }
 
 /** What an upload says of the digest that its parts will come with: where it can be, it is to become one of the whole. */

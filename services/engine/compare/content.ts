@@ -3,12 +3,17 @@ import {
   changed,
   commonDigest,
   type DigestKind,
+  digestKinds,
   digestNames,
+  type Digests,
+  type Driver,
   type Entry,
   type ReadableKind,
   readableDigest,
+  readableKinds,
   type SourceFile,
   type StorePath,
+  tellsApart,
 } from '../../drivers/contract/driver.ts'
 import { startDigest } from '../../drivers/digests/running-digest.ts'
 import { linksOf } from '../run/metadata.ts'
@@ -44,8 +49,8 @@ export interface ContentComparison {
 }
 
 /**
- * Compares the content of two files of the same size, and reads no more than it must: nothing when both stores keep a
- * digest, one file when one of them does, else both up to the first difference. Each byte that is read is paid for. Throws
+ * Compares the content of two files of the same size, and reads no more than it must: nothing when both stores have a
+ * digest of one kind, one file when one of them has one, else both up to the first difference. Each byte that is read is paid for. Throws
  * StoreErrors; the target's say that they are.
  */
 export async function compareContent(
@@ -55,16 +60,18 @@ export async function compareContent(
 ): Promise<ContentComparison> {
   const { sizeBytes } = source
   if (sizeBytes === 0) return { difference: undefined, bytesRead: 0 }
-  const common = commonDigest(source.digests, target.digests)
-  if (common !== undefined)
-    return { difference: digestDifference(common.kind, ...common.values), bytesRead: 0 }
+  const digests = await digestsOfBoth(run, { source, target, at, there }, versions)
+  const common = commonDigest(digests.source, digests.target)
+  const difference = common && digestDifference(common.kind, ...common.values)
+  if (common !== undefined && (difference === undefined || tellsApart(common.kind)))
+    return { difference, bytesRead: 0 }
   const { signal } = run.stop
   const open = {
     source: () => ofVersion(openSource(run, at), versions?.source),
     target: () => atTarget(ofVersion(run.target.open(there, { signal }), versions?.target)),
   }
-  const targets = readableDigest(target.digests)
-  const sources = targets === undefined ? readableDigest(source.digests) : undefined
+  const targets = readableDigest(digests.target)
+  const sources = targets === undefined ? readableDigest(digests.source) : undefined
   const known = targets ?? sources
   if (known !== undefined) {
     const side = known === targets ? 'source' : 'target'
@@ -83,6 +90,43 @@ export async function compareContent(
       return compared
     }),
   )
+}
+
+/**
+ * Digests of both sides: those that the stores tell with all else, and where these have no kind in common, what the stores make
+ * when they are asked. Throws StoreErrors, `changed` for what is of another version.
+ */
+async function digestsOfBoth(
+  run: Run,
+  { source, target, at, there }: Both,
+  versions: Versions | undefined,
+): Promise<{ readonly source: Digests | undefined; readonly target: Digests | undefined }> {
+  if (commonDigest(source.digests, target.digests) !== undefined)
+    return { source: source.digests, target: target.digests }
+  const [its, itsThere] = await Promise.all([
+    made(run, run.source, at, useful(run.target, target), versions?.source),
+    atTarget(made(run, run.target, there, useful(run.source, source), versions?.target)),
+  ])
+  return { source: { ...source.digests, ...its }, target: { ...target.digests, ...itsThere } }
+}
+
+/** Kinds of digests with which something can be compared: with what is told of it, is made of it, or is read. */
+const useful = (driver: Driver, { digests = {} }: Entry): readonly DigestKind[] => {
+  if (driver.digestsOf !== undefined) return digestKinds
+  const told = digestKinds.filter((kind) => digests[kind] !== undefined)
+  return told.length === 0 ? readableKinds : told
+}
+
+async function made(
+  { stop }: Run,
+  driver: Driver,
+  path: StorePath,
+  kinds: readonly DigestKind[],
+  version: string | undefined,
+): Promise<Digests | undefined> {
+  const found = await driver.digestsOf?.(path, kinds, stop.signal)
+  if (version !== undefined && found !== undefined && found.version !== version) throw changed()
+  return found?.digests
 }
 
 /** Whether two symbolic links lead to the same place, by the bytes that they hold. Throws StoreErrors. */

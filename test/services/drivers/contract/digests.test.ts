@@ -1,5 +1,10 @@
 import { expect, test } from 'vitest'
-import { commonDigest, readableDigest } from '../../../../services/drivers/contract/driver.ts'
+import {
+  commonDigest,
+  digestKinds,
+  readableDigest,
+  tellsApart,
+} from '../../../../services/drivers/contract/driver.ts'
 
 test('of the digests that two contents have, the one that says most is compared', () => {
   const [one, other] = [
@@ -20,4 +25,8 @@ test('a digest that reading cannot make says nothing about what was read', () =>
   expect(readableDigest({ crc64nvme: 'a', crc32c: 'b' })).toEqual({ kind: 'crc32c', value: 'b' })
   expect(readableDigest({ 'hdfs-crc': 'a' })).toBeUndefined()
   expect(readableDigest(undefined)).toBeUndefined()
+})
+
+test('of all digests that of the blocks of HDFS alone may differ where the content does not', () => {
+  expect(digestKinds.filter((kind) => !tellsApart(kind))).toEqual(['hdfs-crc'])
 })

@@ -386,3 +386,46 @@ test('a file is created only where none is, as far as the service makes sure of 
   await using unsure = await startService(() => undefined, 'SEAWEEDFS')
   expect(unsure.driver.putNew).toBeUndefined()
 })
+
+/** A service with an object of 6 GiB, whose parts it copies up to one. */
+const withLarge = (headers: Record<string, string>, copies = 6) => {
+  const parts = [1, 2, 3, 4, 5, 6].map(
+    (number) =>
+      `<Part><PartNumber>${number}</PartNumber><Size>${2 ** 30}</Size><ETag>"${number}"</ETag></Part>`,
+  )
+  return startService(
+    ({ method, url = '' }, response) => {
+      const [, part = 0] = /partNumber=(\d)/.exec(url) ?? []
+      if (method === 'HEAD')
+        response.writeHead(200, { ...headers, etag: '"1"', 'content-length': 6 * 2 ** 30 }).end()
+      else if (Number(part) > copies) response.writeHead(403).end(errorXml('AccessDenied'))
+      else if (url.includes('uploads=')) response.end('<R><UploadId>1</UploadId></R>')
+      else if (method === 'GET') response.end(`<R>${parts.join('')}</R>`)
+      else response.end('<R><ETag>"1"</ETag></R>')
+    },
+    undefined,
+    { additionalProperties: { 'fs.s3a.create.storage.class': 'standard_ia' } },
+  )
+}
+
+test('an object that is too large for one copy keeps what browsers are told of it when its attributes change', async () => {
+  const kept = { 'content-type': 'text/csv', 'cache-control': 'no-store', 'x-amz-meta-origin': 'lake' }
+  await using service = await withLarge(kept)
+  await service.driver.setAttributes(Buffer.from('file'), { modifiedMs: 1_000 })
+  const begun = service.requests.find(({ url }) => url?.includes('uploads='))
+  expect(begun?.headers).toMatchObject({
+    ...kept,
+    'x-amz-meta-mtime': '1.000000000',
+    'x-amz-storage-class': 'STANDARD_IA',
+  })
+  expect(service.requests.filter(({ url }) => url?.includes('partNumber='))).toHaveLength(6)
+})
+
+test('a copy in parts that gets no further leaves no upload behind', async () => {
+  await using service = await withLarge({}, 2)
+  expect(await failureOf(service.driver.setAttributes(Buffer.from('file'), { modifiedMs: 1_000 }))).toBe('io')
+  expect(service.requests.at(-1)).toMatchObject({
+    method: 'DELETE',
+    url: expect.stringMatching(/uploadId=1/),
+  })
+})
