@@ -17,6 +17,8 @@ export interface View {
 const filesAndBytes = (files: number, bytes: number): string =>
   `${plural(files, 'file', countText)} (${sizeText(bytes)})`
 
+const share = (part: number, whole: number): string => `${Math.floor((100 * part) / Math.max(part, whole))} %`
+
 /** What was found and copied; how long and how fast once that is over. */
 function migrationFigures(reply: Row): Row {
   const { migrationCompleteTime: end, recurringMigration, bytesInProgress, filesSkipped } = reply
@@ -24,6 +26,7 @@ function migrationFigures(reply: Row): Row {
   const sum = (...paths: string[]) =>
     paths.reduce((all, path) => all + (Number(fieldOf(reply, path)) || 0), 0)
   const found = 'scannerSummary.progressSummary'
+  const foundBytes = sum(`${found}.bytesScanned`)
   const copied = ['scannerSummary.contentSummary', 'clientActivitySummary']
   const files = sum(...copied.map((one) => `${one}.fileCount`))
   const bytes = sum(...copied.map((one) => `${one}.byteCount`))
@@ -32,10 +35,12 @@ function migrationFigures(reply: Row): Row {
   // Of one that repeats its scans, the figures are those of all of them.
   const seconds = end !== undefined && recurringMigration !== true ? Number(reply['runningSeconds']) : 0
   return {
-    found: filesAndBytes(sum(`${found}.filesScanned`), sum(`${found}.bytesScanned`)),
+    found: filesAndBytes(sum(`${found}.filesScanned`), foundBytes),
     copied: filesAndBytes(files, bytes),
     ...(skipped > 0 && { alreadyAtTarget: plural(skipped, 'file', countText) }),
-    ...(partial > 0 && { inProgress: sizeText(partial) }),
+    ...(partial > 0 && {
+      inProgress: `${sizeText(partial)} (${share(partial, foundBytes)} of what was found)`,
+    }),
     ...(seconds > 0 && {
       duration: durationText(seconds),
       ...(files > 0 && { rate: `${countText(files / seconds)} files/s, ${rateText(bytes / seconds)}` }),

@@ -331,7 +331,9 @@ test('of a migration people see what was found and copied, how long it took and 
   expect(running).not.toMatch(/^(?:duration|rate) /m)
   expect(running).not.toMatch(/inProgress/)
   const stopped = { ...migration, state: 'STOPPED', bytesInProgress: 2_097_152 }
-  expect(shown(migrations.get, stopped).out).toMatch(/^copied .*\ninProgress +2(?:\.0)? MiB$/m)
+  expect(shown(migrations.get, stopped).out).toMatch(/^copied .*\ninProgress +2(?:\.0)? MiB \(40 % of what was found\)$/m)
+  const again = { ...migration, filesSkipped: 1_000 }
+  expect(shown(migrations.get, again).out).toMatch(/^copied .*\nalreadyAtTarget +1,000 files$/m)
   // Stopped for an hour.
   const completed = {
     ...migration,
