@@ -8,10 +8,11 @@ import {
   doneText,
   labelOf,
   optionText,
-  repeats,
+  helpBeyond,
   saidText,
   seriesName,
   shownText,
+  withoutDefault,
 } from '../../ui/kit/format.ts'
 import { isFound, withoutPart } from '../../ui/app/find.ts'
 import { groupsOf, permitted } from '../../ui/kit/permissions.ts'
@@ -105,16 +106,23 @@ test('a help that repeats its label is left out', () => {
     ['Name', 'Name of the agent'],
     ['Name', 'Role name'],
     ['Target store', 'Target store'],
+    ['Target', 'Target store'],
     ['Catalog ID', 'Name of the catalog'],
   ] as const
-  for (const [label, help] of repeated) expect(repeats(label, help), help).toBe(true)
+  for (const [label, help] of repeated) expect(helpBeyond(label, help), help).toBeUndefined()
   const telling = [
-    ['Migration name', 'Migration name (generated if omitted)'],
     ['Token', 'API token'],
     ['Target', 'Name of the catalog'],
     ['Name', 'Display name, shown in menus'],
   ] as const
-  for (const [label, help] of telling) expect(repeats(label, help), help).toBe(false)
+  for (const [label, help] of telling) expect(helpBeyond(label, help), help).toBe(help)
+  expect(helpBeyond('Migration name', 'Migration name (generated if omitted)')).toBe('Generated if omitted')
+  const text = 'Keep modes; default: true. Others stay, default false'
+  expect(withoutDefault(text, 'true')).toBe('Keep modes. Others stay, default false')
+  expect(withoutDefault('Order; default NORMAL', 'NORMAL')).toBe('Order')
+  expect(withoutDefault('What moves; default: that of others', 'ALL')).toBe(
+    'What moves; default: that of others',
+  )
 })
 
 test('a switch says to forms what its text says of its default', () => {
