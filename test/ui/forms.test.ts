@@ -6,6 +6,7 @@ import { migrations } from '../../subjects/migrations/migrations.ts'
 import {
   describedText,
   doneText,
+  durationText,
   labelOf,
   optionText,
   helpBeyond,
@@ -299,4 +300,14 @@ test('a search goes by the beginnings of words', () => {
   expect(
     ['verif', 'verify nightly', 'nightly verif', 'v', 'nightly'].map((typed) => withoutPart(part, typed)),
   ).toEqual([[], ['nightly'], ['nightly'], undefined, undefined])
+})
+
+test('a duration of less than a second is not called none', () => {
+  expect([0, 0.25, 0.9, 65, 7_260].map(durationText)).toEqual([
+    '0 s',
+    '250 ms',
+    '1 s',
+    '1 min 5 s',
+    '2 h 1 min',
+  ])
 })

@@ -72,6 +72,9 @@ export function labelOf(name: string): string {
   return shownText(words.charAt(0).toUpperCase() + words.slice(1))
 }
 
+/** A property's name: options are fields, and those of Hadoop's configuration stay as people know them. */
+export const propertyLabel = (name: string): string => (name.includes('.') ? name : labelOf(name))
+
 /** Commands in a text: they stay as they are typed. */
 const quoted = /(`[^`]*`|"[^"]*")/
 
@@ -186,6 +189,7 @@ const spans = [
 
 /** Seconds as the two largest units: `2 h 5 min`. */
 export function durationText(seconds: number): string {
+  if (seconds > 0 && seconds < 0.5) return `${Math.round(seconds * 1_000)} ms`
   let left = Math.round(seconds)
   const parts = spans.flatMap(([length, unit]) => {
     const count = Math.floor(left / length)
