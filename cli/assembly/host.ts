@@ -40,6 +40,7 @@ import {
   type HttpServerName,
   httpServers,
   ofEachServer,
+  product,
 } from '../../subjects/kit/names.ts'
 import { MetricRegistry } from '../../subjects/observability/metric-registry.ts'
 import { ownFolders, secretFiles, storeFolder } from './own-folders.ts'
@@ -59,6 +60,8 @@ export interface HostOptions {
   readonly kinds?: readonly string[]
   /** Folder with the web interface as it was built; without it there is none. */
   readonly uiFolder?: string
+  /** How the command line is called where the platform runs, for pages that name commands; default: by its name. */
+  readonly command?: string
   /** Ports that count for more than those of the configuration. */
   readonly ports?: GivenPorts
   /** From where it can be reached, where that counts for more than the configuration. */
@@ -74,7 +77,7 @@ export type Host = Awaited<ReturnType<typeof openHost>>
  * @throws ConfigError in one line when the configuration or the machine does not allow it
  */
 export async function openHost(options: HostOptions, shutdown: Shutdown) {
-  const { home, kinds = [], log } = options
+  const { home, kinds = [], command = product, log } = options
   await addKinds(kinds)
   const configuration = await readConfiguration(options)
   const { messaging, ports, listen, security, identity } = configuration
@@ -128,6 +131,7 @@ export async function openHost(options: HostOptions, shutdown: Shutdown) {
     ...configuration,
     broker,
     uiFolder: options.uiFolder,
+    command,
     trustsThisHost: options.reach?.address === undefined,
     brokerLog: broker.logFile,
     connection,
@@ -150,6 +154,7 @@ export async function openHost(options: HostOptions, shutdown: Shutdown) {
       oidc: configuration.oidc,
       host: listen.platform.host,
       publicUrl,
+      command,
       developmentPort: options.reach?.signInPort,
       firstDevelopmentPort: developmentProviderPort + offsetOf(listen.platform),
     },

@@ -52,6 +52,7 @@ export async function up(context: Context, options: UpOptions): Promise<number> 
       ports: given,
       reach,
       ...(uiFolder !== undefined && { uiFolder }),
+      ...(isAnybodys(terminal.command.here) && { command: terminal.command.here }),
       leaseMs: leaseMsOf(env),
       // An orderly stop would write: work in progress is left as after a kill.
       onLeaseLost: (reason) => {
@@ -94,6 +95,9 @@ async function interfaceFolder(log: Log): Promise<string | undefined> {
     return undefined
   }
 }
+
+/** Whether pages that everybody may read can have it: where something is on this host is nobody's business. */
+const isAnybodys = (command: string): boolean => !/^'?\//.test(command)
 
 /** The time of a lease, if `GANTRY_LEASE_SECONDS` sets another. @throws ConfigError */
 function leaseMsOf(env: NodeJS.ProcessEnv): number {

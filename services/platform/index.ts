@@ -22,7 +22,9 @@ export interface PlatformNeeds {
   readonly identity: { readonly instance: string }
   /** Where clients reach it. */
   readonly addresses: Pick<PlatformDependencies['about'], 'broker' | 'http'>
-  readonly aboutSignIn: Omit<PlatformDependencies['about'], 'broker' | 'http' | 'instance'>
+  readonly aboutSignIn: Omit<PlatformDependencies['about'], 'broker' | 'http' | 'instance' | 'command'>
+  /** How the command line is called. */
+  readonly command: string
   readonly log: Log
 }
 
@@ -31,13 +33,13 @@ export const platformService = service({
   name: 'platform',
   contracts: { platform },
   start: (
-    { connection, journals, trail, version, identity, addresses, aboutSignIn, log }: PlatformNeeds,
+    { connection, journals, trail, version, identity, addresses, aboutSignIn, command, log }: PlatformNeeds,
     before,
   ) => ({
     handlers: {
       platform: platformHandlers({
         version,
-        about: { ...aboutSignIn, instance: identity.instance, ...addresses },
+        about: { ...aboutSignIn, instance: identity.instance, command, ...addresses },
         components: async () => [
           await storageComponent(connection),
           await recordsComponent(connection),

@@ -126,7 +126,7 @@ const fields = {
     minimum: 0,
     maximum: maxLimit,
     description:
-      'Maximum number of migrations that scan and copy at the same time; the others wait as SCHEDULED. Default 0: no limit',
+      'Maximum number of migrations that scan and copy at the same time; the others wait. Default 0: no limit',
   }),
   filesystemRoots: {
     ...list(GivenPath('Folder on the host'), maxPlaces),

@@ -79,6 +79,10 @@ export const platform = resource('platform', {
         maxLength: 60,
         description: 'Instance id; every API token contains it',
       }),
+      command: Type.String({
+        maxLength: 300,
+        description: 'How the command line is called where the platform runs, such as ./gantry in a clone',
+      }),
       broker: strict({ tcp: Address, websocket: Address }),
       http: strict(ofEachServer(() => Address)),
       identityProvider: Type.Optional(IdentityProvider),

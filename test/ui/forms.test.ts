@@ -6,12 +6,14 @@ import { migrations } from '../../subjects/migrations/migrations.ts'
 import {
   describedText,
   doneText,
+  durationText,
   labelOf,
   optionText,
-  repeats,
+  helpBeyond,
   saidText,
   seriesName,
   shownText,
+  withoutDefault,
 } from '../../ui/kit/format.ts'
 import { isFound, withoutPart } from '../../ui/app/find.ts'
 import { groupsOf, permitted } from '../../ui/kit/permissions.ts'
@@ -105,16 +107,23 @@ test('a help that repeats its label is left out', () => {
     ['Name', 'Name of the agent'],
     ['Name', 'Role name'],
     ['Target store', 'Target store'],
+    ['Target', 'Target store'],
     ['Catalog ID', 'Name of the catalog'],
   ] as const
-  for (const [label, help] of repeated) expect(repeats(label, help), help).toBe(true)
+  for (const [label, help] of repeated) expect(helpBeyond(label, help), help).toBeUndefined()
   const telling = [
-    ['Migration name', 'Migration name (generated if omitted)'],
     ['Token', 'API token'],
     ['Target', 'Name of the catalog'],
     ['Name', 'Display name, shown in menus'],
   ] as const
-  for (const [label, help] of telling) expect(repeats(label, help), help).toBe(false)
+  for (const [label, help] of telling) expect(helpBeyond(label, help), help).toBe(help)
+  expect(helpBeyond('Migration name', 'Migration name (generated if omitted)')).toBe('Generated if omitted')
+  const text = 'Keep modes; default: true. Others stay, default false'
+  expect(withoutDefault(text, 'true')).toBe('Keep modes. Others stay, default false')
+  expect(withoutDefault('Order; default NORMAL', 'NORMAL')).toBe('Order')
+  expect(withoutDefault('What moves; default: that of others', 'ALL')).toBe(
+    'What moves; default: that of others',
+  )
 })
 
 test('a switch says to forms what its text says of its default', () => {
@@ -291,4 +300,14 @@ test('a search goes by the beginnings of words', () => {
   expect(
     ['verif', 'verify nightly', 'nightly verif', 'v', 'nightly'].map((typed) => withoutPart(part, typed)),
   ).toEqual([[], ['nightly'], ['nightly'], undefined, undefined])
+})
+
+test('a duration of less than a second is not called none', () => {
+  expect([0, 0.25, 0.9, 65, 7_260].map(durationText)).toEqual([
+    '0 s',
+    '250 ms',
+    '1 s',
+    '1 min 5 s',
+    '2 h 1 min',
+  ])
 })

@@ -49,3 +49,10 @@ test.for<[string, Contract, object]>([
     server: undefined,
   })
 })
+
+test('a command is called as it is where the platform runs', () => {
+  expect(commandText(migrations.get, { migrationId: 'first' }, './gantry')).toBe(
+    './gantry migrations get first',
+  )
+  expect(commandText(migrations.get, { migrationId: 'first' })).toBe('gantry migrations get first')
+})

@@ -145,11 +145,10 @@ export default function Hits({ onDone }: { readonly onDone: () => void }) {
   const wanted = text.toLowerCase()
   const acts = useActs(wanted)
   const parts = useParts(wanted)
-  const hits = [
-    ...all.filter(({ label, kind, words = '' }) => isFound(`${kind} ${label} ${words}`, wanted)),
-    ...acts,
-    ...parts,
-  ].slice(0, mostShown)
+  const isByLabel = ({ label, kind }: Hit) => isFound(`${kind} ${label}`, wanted)
+  const isByWords = (hit: Hit) => !isByLabel(hit) && isFound(`${hit.label} ${hit.words ?? ''}`, wanted)
+  // What bears the words comes first.
+  const hits = [...all.filter(isByLabel), ...acts, ...parts, ...all.filter(isByWords)].slice(0, mostShown)
   const go = (hit: Hit | undefined) => {
     if (hit === undefined) return
     onDone()

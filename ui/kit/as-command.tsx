@@ -1,6 +1,7 @@
 import { Code, Group, SegmentedControl, Text } from '@mantine/core'
 import { useLocalStorage } from '@mantine/hooks'
 import type { Contract } from '../../subjects/kit/contract.ts'
+import { useSession } from '../data/session-context.ts'
 import { Copy } from './copy.tsx'
 import { commandText, curlText } from './request-text.ts'
 
@@ -17,11 +18,12 @@ export function AsCommand({
   readonly input?: Readonly<Record<string, unknown>>
   readonly secrets?: readonly string[]
 }) {
+  const { about } = useSession()
   const [way, setWay] = useLocalStorage({ key: 'gantry.request-format', defaultValue: 'command' })
   const shown = Object.fromEntries(
     Object.entries(input).map(([name, value]) => [name, secrets.includes(name) ? hidden : value]),
   )
-  const command = commandText(contract, shown)
+  const command = commandText(contract, shown, about.command)
   const curl = curlText(contract, shown, location.origin)
   const text = way === 'curl' && curl !== undefined ? curl : command
   return (

@@ -122,7 +122,7 @@ export function ContractForm<C extends Contract>({
       {beside?.(input)}
       {contract.description !== undefined && (
         <Alert mt="md" color="gray" variant="light" p="xs" role="note">
-          {describedText(contract.description)}
+          {describedText(contract.description, answersOf(contract))}
         </Alert>
       )}
       <FormButtons
@@ -134,6 +134,10 @@ export function ContractForm<C extends Contract>({
     </form>
   )
 }
+
+/** What the answer of a contract may be, where its fields have choices: descriptions name these. */
+const answersOf = ({ output }: Contract): string[] =>
+  Object.values(jsonSchema(output).properties ?? {}).flatMap((field) => (field.enum ?? []).map(String))
 
 /** Whether what is wrong stands at its fields already. */
 const isAllMarked = (problems: readonly Problem[], names: readonly string[]): boolean =>

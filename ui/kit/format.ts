@@ -72,6 +72,9 @@ export function labelOf(name: string): string {
   return shownText(words.charAt(0).toUpperCase() + words.slice(1))
 }
 
+/** A property's name: options are fields, and those of Hadoop's configuration stay as people know them. */
+export const propertyLabel = (name: string): string => (name.includes('.') ? name : labelOf(name))
+
 /** Commands in a text: they stay as they are typed. */
 const quoted = /(`[^`]*`|"[^"]*")/
 
@@ -113,16 +116,29 @@ const constant = /^(?:[A-Z][A-Z0-9_]{2,}|(?=.{4})[A-Za-z][a-z]+(?:[A-Z][a-z]+)+)
 export const optionText = (value: string): string => (constant.test(value) ? labelOf(value) : value)
 
 /** Words that say nothing of their own in a name. */
-const fillers = new Set(['a', 'an', 'the', 'of', 'id', 'name'])
+const fillers = new Set(['a', 'an', 'the', 'of', 'id', 'name', 'store'])
 const wordsIn = (text: string): string[] => text.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? []
 
-/** Whether a help says no more than the label above it: `Name of the rule` below `Rule name`, or below `Name`. */
-export function repeats(label: string, help: string): boolean {
+/** What a help says beyond the label above it; undefined where that is nothing. */
+export function helpBeyond(label: string, help: string): string | undefined {
+  if (repeats(label, help)) return undefined
+  const [, first = '', rest = ''] = /^([^(]*) \(([^)]*)\)$/.exec(help) ?? []
+  return rest !== '' && repeats(label, first) ? rest.charAt(0).toUpperCase() + rest.slice(1) : help
+}
+
+/** Whether a help says no more than its label: `Name of the rule` below `Rule name`, or below `Name`. */
+function repeats(label: string, help: string): boolean {
   const known = new Set(wordsIn(label))
   const rest = wordsIn(help).filter((word) => !fillers.has(word) && !known.has(word))
   const isOnlyName = wordsIn(label).every((word) => fillers.has(word))
   return rest.length === 0 || (isOnlyName && /^(?:\w+ (?:name|id)|(?:name|id) of the \w+)$/i.test(help))
 }
+
+/** A text of a field without what it says of the default: for a field that shows it. */
+export const withoutDefault = (text: string, usual: string): string =>
+  text.replaceAll(/[;,]? default:? ([\w-]+)(?![\w-])/gi, (clause, value: string) =>
+    value === usual ? '' : clause,
+  )
 
 /** Names of fields, and of choices with several words, as contracts write them. */
 const wireName = /`?\b([a-z]+[A-Z][a-zA-Z0-9]*|[A-Z]+(?:_[A-Z]+)+)\b`?|`([a-z]+)`/g
@@ -173,6 +189,7 @@ const spans = [
 
 /** Seconds as the two largest units: `2 h 5 min`. */
 export function durationText(seconds: number): string {
+  if (seconds > 0 && seconds < 0.5) return `${Math.round(seconds * 1_000)} ms`
   let left = Math.round(seconds)
   const parts = spans.flatMap(([length, unit]) => {
     const count = Math.floor(left / length)

@@ -7,15 +7,21 @@ export const Named = ({ children }: { readonly children: string }) => (
   <bdi className="name">{breakable(children)}</bdi>
 )
 
-/** Words that a column may have no room for. */
-const longWord = /\S{12}/
+/** Words that a column may have no room for; shorter ones stay whole. */
+const longWord = /\S{18,}/
 const betweenParts = /(?<=[\p{L}\p{N}][._/:=@,])(?=[\p{L}\p{N}])/u
 
 /** A text whose long words are broken between their parts, where there are some, and not within one. */
 const breakable = (text: string): ReactNode =>
   longWord.test(text)
-    ? text.split(betweenParts).flatMap((part, index) => (index === 0 ? [part] : [<wbr key={index} />, part]))
+    ? text
+        .split(/(\s+)/)
+        .flatMap((word) => (longWord.test(word) ? withBreaks(word.split(betweenParts)) : [word]))
+        .map((part, index) => (part === null ? <wbr key={index} /> : part))
     : text
+
+const withBreaks = (parts: readonly string[]): (string | null)[] =>
+  parts.flatMap((part, index) => (index === 0 ? [part] : [null, part]))
 
 /** Local time; that of UTC when it is pointed at. */
 export function Time({ at }: { readonly at: string | number | undefined }) {

@@ -11,8 +11,9 @@ const textOf = (value: unknown) => (typeof value === 'string' ? value : JSON.str
 /**
  * The command line that does what a contract with this input does. A value never stands alone before `--`: one that begins
  * with a hyphen would be an option, such as that of the server which gets the token.
+ * @param command how the program is called
  */
-export function commandText(contract: Contract, input: Values): string {
+export function commandText(contract: Contract, input: Values, command: string = product): string {
   const { resource, cli } = contract
   const args = cli?.args ?? []
   const words = args.flatMap((name) => (typeof input[name] === 'string' ? [shellWord(input[name])] : []))
@@ -24,7 +25,7 @@ export function commandText(contract: Contract, input: Values): string {
     return (isList ? value : [value]).map((item) => `--${kebab(name)}=${shellWord(textOf(item))}`)
   })
   const last = words.some((word) => /^'?-/.test(word)) ? ['--'] : []
-  return [product, resource, verbOf(contract), ...flags, ...last, ...words].join(' ')
+  return [command, resource, verbOf(contract), ...flags, ...last, ...words].join(' ')
 }
 
 /** An item of a list that is not taken for several. */

@@ -18,7 +18,15 @@ import {
   meaningsText,
   usualKeyword,
 } from '../../subjects/kit/json-schema.ts'
-import { describedText, labelOf, optionText, repeats, saidText, shownText } from './format.ts'
+import {
+  describedText,
+  labelOf,
+  helpBeyond,
+  optionText,
+  saidText,
+  shownText,
+  withoutDefault,
+} from './format.ts'
 import { fieldsIn } from './use-problems.ts'
 
 export type Values = Readonly<Record<string, unknown>>
@@ -233,13 +241,15 @@ const membersOf = ({ enum: members }: JsonSchema): ReadonlyMap<string, unknown> 
 /** What stands below the label, where it says more. */
 function helpOf(label: string, schema: JsonSchema, value: unknown): string | undefined {
   const description = descriptionOf(schema, value)
-  return description === undefined || repeats(label, description) ? undefined : description
+  return description === undefined ? undefined : helpBeyond(label, description)
 }
 
 /** What a field is for; of a choice also what the one that holds means, as the others say it in the list. */
 function descriptionOf(schema: JsonSchema, value: unknown): string | undefined {
-  const { description, [meaningsKeyword]: meanings } = schema
-  if (description === undefined) return undefined
+  const { description: told, [meaningsKeyword]: meanings, [usualKeyword]: usual = false } = schema
+  if (told === undefined) return undefined
+  const isShown = schema.enum !== undefined || schema.type === 'boolean'
+  const description = isShown ? withoutDefault(told, String(usual)) : told
   // One types a moment as the browser has it.
   if (schema[epochKeyword] === true)
     return describedText(description.replace(/^Time in milliseconds since 1970; /, ''))

@@ -26,6 +26,8 @@ export interface DevelopmentProviderOptions {
   readonly home: string
   /** Where browsers reach the platform. */
   readonly publicUrl: string
+  /** How the command line is called; default: by its name. */
+  readonly command?: string
   readonly log: Log
   /** Done once, before the accounts are stored. */
   readonly onFirstStart: () => Promise<void>
@@ -51,7 +53,7 @@ export interface DevelopmentProvider {
 export async function startDevelopmentProvider(
   options: DevelopmentProviderOptions,
 ): Promise<DevelopmentProvider> {
-  const { home, publicUrl, firstPort, listenAt, log, onWrong, keys } = options
+  const { home, publicUrl, command = product, firstPort, listenAt, log, onWrong, keys } = options
   const known = readAccounts(home)
   const made = known ?? { ...(await createAccounts(firstPort)).stored, unseen: accountNames }
   const { stored, passwords } = await renewUnseen(made)
@@ -79,6 +81,7 @@ export async function startDevelopmentProvider(
     return createProvider({
       config,
       publicUrl,
+      command,
       // A password may be reset meanwhile.
       stored: () => readAccounts(home) ?? current,
       onWrong,

@@ -1,11 +1,11 @@
 import { escapeHtml, plainPage } from '../../../subjects/kit/html.ts'
-import { product, title } from '../../../subjects/kit/names.ts'
+import { title } from '../../../subjects/kit/names.ts'
 
-/** The sign-in page. @param problem what was wrong with the last try */
-export const signInPage = (action: string, problem?: string): string =>
+/** The sign-in page. @param command how the command line is called; @param problem what was wrong with the last try */
+export const signInPage = (action: string, command: string, problem?: string): string =>
   plainPage(
     `Sign in to ${title}`,
-    `<p class="notice"><strong>For development only.</strong> ${title} provides this sign-in page because no identity provider is configured. The passwords were shown at the first start. To set a new one, run <code>${product} credential reset-password administrator</code>.</p>
+    `<p class="notice"><strong>For development only.</strong> ${title} provides this sign-in page because no identity provider is configured. The passwords were shown at the first start. To set a new one, run <code>${escapeHtml(command)} credential reset-password administrator</code>.</p>
 ${problem === undefined ? '' : `<p role="alert">${escapeHtml(problem)}</p>`}
 <form method="post" action="${escapeHtml(action)}">
 <label for="name">User name (administrator or viewer)</label>

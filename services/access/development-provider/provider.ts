@@ -27,6 +27,8 @@ export type SigningKey = JWK & { readonly alg: 'ES256' | 'RS256' | 'EdDSA' }
 export interface ProviderOptions {
   readonly config: OidcConfig
   readonly publicUrl: string
+  /** How the command line is called. */
+  readonly command: string
   readonly stored: () => StoredAccounts
   /** Told of each wrong name or password, with the address that it came from. */
   readonly onWrong: (from: string | undefined) => void
@@ -173,7 +175,7 @@ function send(ctx: KoaContextWithOIDC, html: string, policy = contentSecurityPol
 /** Shows the sign-in page; lets in who knows a name and its password. */
 async function signIn(
   provider: Provider,
-  { stored, onWrong }: Pick<ProviderOptions, 'stored' | 'onWrong'>,
+  { command, stored, onWrong }: Pick<ProviderOptions, 'command' | 'stored' | 'onWrong'>,
   request: IncomingMessage,
   response: ServerResponse,
 ): Promise<void> {
@@ -191,14 +193,14 @@ async function signIn(
   try {
     const { uid } = await provider.interactionDetails(request, response)
     const action = `${interactionPath}${uid}`
-    if (request.method !== 'POST') return show(200, signInPage(action))
+    if (request.method !== 'POST') return show(200, signInPage(action, command))
     if (!(Number(request.headers['content-length']) <= maxFormBytes))
       return show(413, messagePage('Request failed', 'The form is too large.'))
     const form = new URLSearchParams(await text(request))
     const account = await accountFor(stored(), form.get('name') ?? '', form.get('password') ?? '')
     if (account === undefined) {
       onWrong(request.socket.remoteAddress)
-      return show(401, signInPage(action, 'The user name or password is wrong.'))
+      return show(401, signInPage(action, command, 'The user name or password is wrong.'))
     }
     const result = { login: { accountId: account.subject }, consent: {} }
     await provider.interactionFinished(request, response, result)

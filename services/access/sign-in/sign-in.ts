@@ -26,6 +26,8 @@ export interface SignInConfig {
   readonly host: string
   /** Where browsers reach it. */
   readonly publicUrl: string
+  /** How the command line is called. */
+  readonly command: string
   /**
    * Where the development provider listens, beside the platform, whatever the address: somebody else sees to it that only
    * this host reaches both, as the host of a container does.
@@ -99,7 +101,7 @@ const componentOf = (problem: string | undefined): Component => ({
 const wrongPassword = new GantryError('UNAUTHENTICATED', 'wrong user name or password')
 
 async function standIn(
-  { home, host, publicUrl, developmentPort, firstDevelopmentPort }: SignInConfig,
+  { home, host, publicUrl, command, developmentPort, firstDevelopmentPort }: SignInConfig,
   { assignments, refused, log }: Pick<Surroundings, 'assignments' | 'refused' | 'log'>,
 ): Promise<DevelopmentProvider | undefined> {
   const isReachable = developmentPort === undefined && !isLoopbackHost(host)
@@ -113,6 +115,7 @@ async function standIn(
   return startDevelopmentProvider({
     home,
     publicUrl,
+    command,
     ...(firstDevelopmentPort !== undefined && { firstPort: firstDevelopmentPort }),
     ...(developmentPort !== undefined && { listenAt: { host, port: developmentPort } }),
     log,

@@ -11,6 +11,7 @@ import { Checks } from '../../kit/checks.tsx'
 import { Fact, Facts } from '../../kit/facts.tsx'
 import { Failure } from '../../kit/failure.tsx'
 import { FormDialog } from '../../kit/form-dialog.tsx'
+import { propertyLabel, shownText } from '../../kit/format.ts'
 import { Named } from '../../kit/named.tsx'
 import { NotAllowed } from '../../kit/not-allowed.tsx'
 import { Page, Section } from '../../kit/page.tsx'
@@ -60,9 +61,9 @@ export default function CatalogPage() {
       {checked && <Checks of={checked} what="catalog" />}
       {data && (
         <Facts>
-          <Fact label="Kind">{data.kind}</Fact>
+          <Fact label="Kind">{shownText(data.kind)}</Fact>
           {Object.entries(data.properties).map(([name, value]) => (
-            <Fact key={name} label={name}>
+            <Fact key={name} label={propertyLabel(name)}>
               <Named>{value}</Named>
             </Fact>
           ))}

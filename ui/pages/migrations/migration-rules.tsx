@@ -14,7 +14,7 @@ import { CreateRule } from '../../kit/create-rule.tsx'
 import { FormDialog } from '../../kit/form-dialog.tsx'
 import { Named } from '../../kit/named.tsx'
 import { Section } from '../../kit/page.tsx'
-import { ruleText } from '../../kit/rule-text.ts'
+import { RuleMatches } from '../../kit/rule-matches.tsx'
 import { Status } from '../../kit/status.tsx'
 import { type Column, Table } from '../../kit/table.tsx'
 
@@ -55,7 +55,7 @@ function Attached({
   const attach = useCommand(contracts.attach, { changes })
   const columns: readonly Column<RuleView>[] = [
     { label: 'Name', cell: ({ id }) => <Named>{id}</Named>, by: ({ id }) => id },
-    { label: 'Matches', cell: (rule) => <Named>{ruleText(rule)}</Named>, width: 2 },
+    { label: 'Matches', cell: (rule) => <RuleMatches rule={rule} />, width: 2 },
     {
       label: 'Actions',
       cell: ({ id, fsRestriction }) =>

@@ -18,6 +18,7 @@ import { isBlocked } from '../../kit/status.tsx'
 import { type Column, Table } from '../../kit/table.tsx'
 import { timeColumn } from '../../kit/time-column.tsx'
 import { type Curve, grown } from './curve.ts'
+import { MovedBy } from './moved-by.tsx'
 import { StateTimeline } from './state-timeline.tsx'
 import { targetState } from './target-state.ts'
 import { outcomeText } from './verification-text.ts'
@@ -101,7 +102,9 @@ export function Overview({ migration }: { readonly migration: Migration }) {
           )}
           <Fact label="Priority">{wordsOf(migration.migrationPriority)}</Fact>
           <Fact label="Action policy">{optionText(migration.targetActionPolicy)}</Fact>
-          <Fact label="Moved by">{wordsOf(migration.movedBy ?? 'default')}</Fact>
+          <Fact label="Moved by">
+            <MovedBy migration={migration} />
+          </Fact>
           <Fact label="Mode">{modeOf(migration)}</Fact>
           <LastVerification migrationId={migrationId} />
         </Facts>

@@ -5,11 +5,11 @@ import type { Migration } from '../../../subjects/migrations/model/model.ts'
 import { pollMs, useAll, useAnswer } from '../../data/calls.ts'
 import { Action } from '../../kit/action.tsx'
 import { Empty } from '../../kit/empty.tsx'
-import { wordsOf } from '../../kit/format.ts'
 import { Section } from '../../kit/page.tsx'
 import { AgentTable } from '../stores/agent-table.tsx'
 import { LimitTable } from '../stores/limit-table.tsx'
 import { SetLimit } from '../stores/set-limit.tsx'
+import { MovedBy } from './moved-by.tsx'
 
 /** Whether a limit holds for a migration, or for one of the agents that work on it. */
 const holds =
@@ -22,7 +22,7 @@ const holds =
 
 /** Who moves the files of a migration, and how fast they may. */
 export function Transfer({ migration }: { readonly migration: Migration }) {
-  const { migrationId, movedBy = 'default' } = migration
+  const { migrationId } = migration
   const limits = useAnswer(bandwidth.list, {}, { everyMs: pollMs })
   const all = useAll(agents.list, ({ name }) => name, { everyMs: pollMs })
   const working = (all.data ?? []).filter(({ migrations }) => migrations.includes(migrationId))
@@ -68,7 +68,9 @@ export function Transfer({ migration }: { readonly migration: Migration }) {
       <Section title="Agents">
         {all.data !== undefined &&
           (working.length === 0 ? (
-            <Empty>{`No transfer agent works on this migration now. Moved by: ${wordsOf(movedBy)}.`}</Empty>
+            <Empty>
+              No transfer agent works on this migration now. Moved by: <MovedBy migration={migration} />.
+            </Empty>
           ) : (
             <AgentTable agents={working} />
           ))}

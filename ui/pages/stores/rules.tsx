@@ -1,4 +1,3 @@
-import { Text } from '@mantine/core'
 import { exclusions } from '../../../subjects/rules/exclusions.ts'
 import { inclusions } from '../../../subjects/rules/inclusions.ts'
 import type { RuleView } from '../../../subjects/migrations/model/rules.ts'
@@ -9,6 +8,7 @@ import { Empty } from '../../kit/empty.tsx'
 import { Named } from '../../kit/named.tsx'
 import { Page } from '../../kit/page.tsx'
 import { ruleText } from '../../kit/rule-text.ts'
+import { RuleMatches } from '../../kit/rule-matches.tsx'
 import { type Column, Table } from '../../kit/table.tsx'
 import { Tabs } from '../../kit/tabs.tsx'
 
@@ -44,26 +44,11 @@ const ownFirst = (rules: readonly RuleView[]): readonly RuleView[] => {
   return [...rules.filter(isOwn), ...rules.filter((rule) => !isOwn(rule))]
 }
 
-/** What a rule matches, and what it is for where that is more. */
-const Matches = ({ rule }: { readonly rule: RuleView }) => {
-  const text = ruleText(rule)
-  return (
-    <>
-      <Named>{text}</Named>
-      {rule.description !== text && rule.description !== '' && (
-        <Text size="xs">
-          <Named>{rule.description}</Named>
-        </Text>
-      )}
-    </>
-  )
-}
-
 function Rules({ contracts, what }: { readonly contracts: Contracts; readonly what: string }) {
   const { data } = useAll(contracts.list, ({ id }) => id, { everyMs: pollMs })
   const columns: readonly Column<RuleView>[] = [
     { label: 'Name', cell: ({ id }) => <Named>{id}</Named>, width: 1.5 },
-    { label: 'Matches', cell: (rule) => <Matches rule={rule} />, width: 4 },
+    { label: 'Matches', cell: (rule) => <RuleMatches rule={rule} />, width: 4 },
     { label: 'Origin', cell: originOf },
     {
       label: 'Actions',

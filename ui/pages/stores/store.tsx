@@ -13,7 +13,7 @@ import { Checks } from '../../kit/checks.tsx'
 import { Fact, Facts } from '../../kit/facts.tsx'
 import { FolderBrowser, type Store } from '../../kit/folder-browser.tsx'
 import { FormDialog } from '../../kit/form-dialog.tsx'
-import { labelOf, saidText } from '../../kit/format.ts'
+import { propertyLabel, saidText } from '../../kit/format.ts'
 import { MigrationLink } from '../../kit/migration-link.tsx'
 import { Named } from '../../kit/named.tsx'
 import { Page, Section } from '../../kit/page.tsx'
@@ -146,9 +146,6 @@ function Change({
 /** Replies have texts, also of what is on or off. */
 const switched = (value: string): string | boolean =>
   value === 'true' || value === 'false' ? value === 'true' : value
-
-/** Options have names of fields; those of Hadoop's configuration stay as people know them. */
-const propertyLabel = (name: string) => (name.includes('.') ? name : labelOf(name))
 
 const known = (kind: (typeof kinds)[number], { properties }: Filesystem): number =>
   Object.keys(filesystemKinds[kind].options).filter((name) => Object.hasOwn(properties, name)).length
