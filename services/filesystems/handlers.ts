@@ -234,8 +234,8 @@ async function healthOf(
 ): Promise<Health> {
   const health = { fsId: record.fileSystemId, timeStampEpochMillis: Date.now() }
   try {
-    await stores.probe(openSecrets(record.kind, record.options, sealer), asker)
-    return { ...health, healthy: true, healthReason: 'NONE' }
+    const notice = await stores.probe(openSecrets(record.kind, record.options, sealer), asker)
+    return { ...health, healthy: true, healthReason: 'NONE', ...(notice !== undefined && { notice }) }
   } catch (error) {
     logDetail(error, record.fileSystemId, log)
     if (!(error instanceof StoreError) && !isGantryError(error))

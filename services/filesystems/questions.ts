@@ -22,9 +22,12 @@ export type Question =
       'path'
     >)
 
-/** The entries that were asked for; none for a probe, and where nothing stands at a path. What came of a removal. */
+/** The entries that were asked for; none where nothing stands at a path. What came of a probe or a removal. */
 export type Answered =
-  { readonly entries: Entry[] } | { readonly removed: Removed } | { readonly checks: CheckLine[] }
+  | { readonly entries: Entry[] }
+  | { readonly notice: string | undefined }
+  | { readonly removed: Removed }
+  | { readonly checks: CheckLine[] }
 
 /** Asks a store, with calls that may block. Throws GantryError NOT_ACCEPTED for its options, StoreError. */
 export async function answer(question: Question, bounds?: StoreBounds): Promise<Answered> {
@@ -42,7 +45,7 @@ export async function answer(question: Question, bounds?: StoreBounds): Promise<
       return { entries: entry === undefined ? [] : [entry] }
     }
     await driver.probe(signal)
-    return { entries: [] }
+    return { notice: driver.capabilities.notice }
   } finally {
     await driver.close()
   }

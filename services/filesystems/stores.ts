@@ -44,11 +44,14 @@ export class Stores {
   }
 
   /**
-   * Proves that the store is there and takes the credentials. Throws GantryError NOT_ACCEPTED, StoreError.
+   * Proves that the store is there and takes the credentials. Resolves with what people should know of such a store, where there
+   * is something. Throws GantryError NOT_ACCEPTED, StoreError.
    * @param asker whose turn it takes
    */
-  async probe(spec: FilesystemSpec, asker: Asker): Promise<void> {
-    await this.#threads.ask({ kind: 'probe', spec }, asker)
+  async probe(spec: FilesystemSpec, asker: Asker): Promise<string | undefined> {
+    const answer = await this.#threads.ask({ kind: 'probe', spec }, asker)
+    if ('notice' in answer) return answer.notice
+    throw new Error('the thread has answered another question')
   }
 
   /**

@@ -71,6 +71,7 @@ const Health = model('FilesystemHealth', {
   timeStampEpochMillis: Count('Time of the check, in milliseconds since 1970'),
   healthReason: Type.Enum(['NONE', 'INVALID_FS_ROOT', 'FS_ERROR', 'INVALID_CREDENTIALS']),
   cause: Type.Optional(Text('Cause of the problem, and how to fix it')),
+  notice: Type.Optional(Text('Limitation of how this kind of store was tested, if there is one')),
 })
 
 const Discovery = model('FilesystemDiscovery', {

@@ -11,6 +11,7 @@ import {
   type Changes,
   type ClockOffset,
   type Continuation,
+  type DigestKind,
   type Driver,
   type Entry,
   type FileAttributes,
@@ -53,6 +54,9 @@ const maxBackoffMs = 32_000
 /** As exactly as it is known how much the service's clock is ahead. */
 const clockMs = 2_000
 
+/** Digests that the service keeps. */
+const keptKinds: readonly DigestKind[] = ['md5', 'crc32c']
+
 /** Times are told in milliseconds. */
 const tickMs = 2
 
@@ -62,6 +66,7 @@ export class GcsDriver extends BucketDriver<GcsObject> implements Driver {
   readonly leftovers: Leftovers
   readonly direct: BucketPlace<Bucket>
   readonly changes?: Changes
+  readonly digestsOf?: NonNullable<Driver['digestsOf']>
   readonly #addresses: readonly { readonly address: StoreAddress; readonly field: string }[]
   readonly #requireCredentials: (() => void) | undefined
   readonly #client: GcsClient
@@ -109,6 +114,14 @@ export class GcsDriver extends BucketDriver<GcsObject> implements Driver {
     )
     if (queue !== undefined) this.changes = subscriptionChanges(options, queue, tokens, limits)
     this.direct = new BucketPlace(bucket, accessOf(options))
+    // Others are told with all else.
+    if (options.customerKey !== undefined)
+      this.digestsOf = async (path, kinds, signal) => {
+        const key = keyOf(path)
+        if (key === undefined || !keptKinds.some((kind) => kinds.includes(kind))) return undefined
+        const object = await bucket.properties(key, this.what('digests of', path), signal)
+        return object && { digests: object.digests ?? {}, version: object.version }
+      }
     this.#requireCredentials = requireCredentials
     this.#client = client
     this.#bucket = bucket

@@ -1,3 +1,4 @@
+import { concurrently } from '../../../broker/common/concurrently.ts'
 import type { What } from '../buckets/objects.ts'
 import type { Driver, LeftUpload, PartBody, Upload } from '../contract/driver.ts'
 import { crcOf, crcText } from '../digests/crc32c.ts'
@@ -83,17 +84,23 @@ export async function partsOf(bucket: Bucket, state: UploadState, what: What): P
   const guard = new CursorGuard(failed, what)
   do {
     const page = await bucket.listPage({ prefix, maxKeys: pageKeys, token }, what)
-    for (const object of page.objects) {
-      const place = partPlace(object.key.slice(prefix.length))
-      if (place !== undefined && object.metadata[verifiedName] === object.crc32c)
+    await concurrently(page.objects, lookedAtOnce, async (listed) => {
+      const place = partPlace(listed.key.slice(prefix.length))
+      if (place === undefined) return
+      // No listing tells the digest of what is encrypted with a key of the customer's.
+      const object = listed.crc32c === '' ? await bucket.properties(listed.key, what) : listed
+      if (object !== undefined && object.metadata[verifiedName] === object.crc32c)
         parts.push({ ...place, sizeBytes: object.sizeBytes, object })
-    }
+    })
     token = page.nextToken === '' ? undefined : guard.pass(page.nextToken)
   } while (token !== undefined)
   return parts.toSorted((a, b) => a.offset - b.offset)
 }
 
 const pageKeys = 1_000
+
+/** Parts that are asked for by name at once: an upload has up to a thousand. */
+const lookedAtOnce = 16
 
 /**
  * Joins the parts under a key. Throws `corrupt` when one is missing, or the whole is not what the parts are.

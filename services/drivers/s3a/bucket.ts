@@ -406,7 +406,9 @@ export class Bucket implements ObjectBucket<S3Object> {
         'max-parts': String(partsPage),
         ...(marker !== undefined && { 'part-number-marker': marker }),
       }
-      const { status, body } = await this.#client.request({ method: 'GET', key, query, what, accept: [404] })
+      const headers = this.#headers.content
+      const asked = { method: 'GET', key, query, headers, what, accept: [404] } as const
+      const { status, body } = await this.#client.request(asked)
       if (status === 404) return undefined
       const page = parsed(body, readParts, what)
       // One after the other: an answer may have more of them than a call takes.

@@ -8,6 +8,7 @@ import { filesystems } from '../../../subjects/filesystems/filesystems.ts'
 import { loopback } from '../../../subjects/kit/names.ts'
 import { settings } from '../../../subjects/access/settings.ts'
 import { type Azurite, startAzurite } from '../../support/azurite.ts'
+import { startDfsDouble } from '../../support/dfs-double.ts'
 import { recordingLog } from '../../support/log.ts'
 import { createFolder } from '../../support/migrations.ts'
 import { freePort, startTestPlatform, type TestPlatform } from '../../support/platform.ts'
@@ -331,6 +332,7 @@ describe('look and delete', () => {
       healthy: true,
       healthReason: 'NONE',
       cause: null,
+      notice: null,
       timeStampEpochMillis: expect.any(Number),
     })
     expect((body as { timeStampEpochMillis: number }).timeStampEpochMillis).toBeGreaterThanOrEqual(before)
@@ -348,6 +350,16 @@ describe('look and delete', () => {
       ['t', true],
     ])
     expect((await migrator('GET', '/fs/health/nothing')).status).toBe(404)
+  })
+
+  test('the health of an account with a hierarchical namespace says what it was tested against', async () => {
+    await using double = await startDfsDouble(azurite)
+    await create('hierarchical', { endpoint: double.endpoint })
+    const hierarchical = await platform.call(filesystems.health, { fileSystemId: 'hierarchical' })
+    expect(hierarchical).toMatchObject({ healthy: true, notice: expect.stringMatching(/tested against a/) })
+    expect((await migrator('GET', '/fs/health/hierarchical')).body).toMatchObject({
+      notice: hierarchical.notice,
+    })
   })
 
   test('delete forgets it; the files stay', async () => {

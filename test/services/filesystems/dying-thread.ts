@@ -2,7 +2,7 @@ import { parentPort } from 'node:worker_threads'
 
 /** Double of a thread of stores that ends by an error of its own once it has answered: no driver here does. */
 parentPort?.on('message', () => {
-  parentPort?.postMessage({ entries: [] }, [])
+  parentPort?.postMessage({ notice: undefined }, [])
   setImmediate(() => {
     throw new Error('thrown after the answer')
   })

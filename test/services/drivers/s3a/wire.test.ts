@@ -174,6 +174,20 @@ test.each<[string, Partial<FilesystemOptions<'s3a'>>, Record<string, string>, Re
   },
 )
 
+test('with SSE-C the parts of an upload are asked for with the key: services tell their digests to nobody else', async () => {
+  await using service = await startService(
+    (_request, response) =>
+      response.end('<ListPartsResult><IsTruncated>false</IsTruncated></ListPartsResult>'),
+    undefined,
+    {
+      customerKey: customerKey.toString('base64'),
+      additionalProperties: { 'fs.s3a.encryption.algorithm': 'SSE-C' },
+    },
+  )
+  expect(await service.driver.writtenParts({ token: 'ZmlsZQ.aWQ.1', sizeBytes: 1 }, 1)).toEqual([])
+  expect(service.requests.at(0)?.headers).toMatchObject(customerHeaders)
+})
+
 test('a region that could be more than that is not used', async () => {
   await using service = await startService((_request, response) => {
     response.setHeader('x-amz-bucket-region', 'evil.example/').writeHead(403).end(errorXml('AccessDenied'))
