@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process'
 import { generateKeyPairSync, randomBytes } from 'node:crypto'
-import { mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect } from 'vitest'
@@ -15,7 +15,7 @@ import { namesBelow } from '../support/names-below.ts'
 import { startTestPlatform, type TestPlatform } from '../support/platform.ts'
 import { testUnless } from '../support/unless.ts'
 
-/** Where secrets of stores go: into no reply, event, log line, metric or file of the platform. */
+/** Where secrets of stores go: into no reply, event, log line, metric, file of the platform or list of processes. */
 
 const logged = recordingLog()
 const folder = createFolder('to', 'made')
@@ -260,5 +260,24 @@ testUnless(
       if (statSync(path, { throwIfNoEntry: false })?.isFile() !== true) continue
       expect(foundIn(readFileSync(path), secrets), name).toEqual([])
     }
+    const lines = processLines()
+    // The broker is one of them.
+    expect(lines.some((line) => line.includes('nats-server'))).toBe(true)
+    for (const line of lines) expect(foundIn(line, secrets), line.toString()).toEqual([])
   },
 )
+
+/** What each process of this machine was started with, and its environment where that may be read. */
+function processLines(): Buffer[] {
+  const pids = readdirSync('/proc').filter((name) => /^\d+$/.test(name))
+  return pids.flatMap((pid) =>
+    ['cmdline', 'environ'].flatMap((name) => {
+      try {
+        return [readFileSync(join('/proc', pid, name))]
+      } catch {
+        // It has ended, or is somebody else's.
+        return []
+      }
+    }),
+  )
+}
