@@ -34,6 +34,28 @@ test('a request is signed as the reference has it', () => {
   expect(authorization).not.toContain(credentials.secretKey)
 })
 
+// "Signature calculations for trailing headers" in Amazon's reference.
+test('a body in chunks, with its digest after it, is signed as the reference has it', () => {
+  const credentials = {
+    accessKey: 'AKIAIOSFODNN7EXAMPLE',
+    secretKey: 'wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY',
+  }
+  const signer = new S3Signer(credentials, 'us-east-1')
+  const time = '20130524T000000Z'
+  let before = '106e2a8a18243abcf37539882f36619c00e2dfc72633413f02d3b74544bfeb8e'
+  const signatures = [65_536, 1_024, 0].map(
+    (length) => (before = signer.signChunk(time, before, Buffer.alloc(length, 'a'))),
+  )
+  expect(signatures).toEqual([
+    'b474d8862b1487a5145d686f57f013e54db672cee1c953b3010fb58501ef5aa2',
+    '1c1344b170168f8e65b41376b44b20fe354e373826ccbbe2c1d40a8cae51e5c7',
+    '2ca2aba2005185cf7159c6277faf83795951dd77a3a99e6e65d5c9f85863f992',
+  ])
+  expect(signer.signTrailer(time, before, 'x-amz-checksum-crc32c:sOO8/Q==\n')).toBe(
+    'd81f82fc3505edab99d459891051a732e8730629a2e4a59689829ca17fe2e435',
+  )
+})
+
 // "get-vanilla" of Amazon's test suite for signatures.
 test('a request to another service is signed for that', () => {
   const credentials = { accessKey: 'AKIDEXAMPLE', secretKey: 'wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY' }
