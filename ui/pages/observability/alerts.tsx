@@ -87,12 +87,12 @@ function ofKind(usual: AlertKindName) {
 }
 
 const ruleColumns: readonly Column<Rule>[] = [
-  { label: 'Name', cell: ({ name }) => <Named>{name}</Named>, by: ({ name }) => name, width: 1.4 },
+  { label: 'Name', cell: ({ name }) => <Named>{name}</Named>, by: ({ name }) => name, width: 1.3 },
   {
     label: 'Kind',
     cell: ({ kind, object = '' }) => <Named>{`${kind} ${object}`}</Named>,
     by: ({ kind }) => kind,
-    width: 1.4,
+    width: 1.3,
   },
   {
     label: 'Description',
@@ -109,9 +109,9 @@ const ruleColumns: readonly Column<Rule>[] = [
     width: 2,
   },
   { label: 'Threshold', cell: thresholdText },
-  { label: 'For', cell: ({ forSeconds }) => durationText(forSeconds) },
-  { label: 'Severity', cell: ({ severity }) => <Status of={severity} /> },
-  { label: 'Enabled', cell: ({ enabled }) => (enabled ? 'yes' : 'no') },
+  { label: 'For', cell: ({ forSeconds }) => durationText(forSeconds), width: 0.75 },
+  { label: 'Severity', cell: ({ severity }) => <Status of={severity} />, width: 0.95 },
+  { label: 'Enabled', cell: ({ enabled }) => (enabled ? 'yes' : 'no'), width: 0.9 },
   {
     label: 'Actions',
     cell: ({ builtIn, kind, name, warning: _warning, ...rule }) => (
@@ -143,7 +143,7 @@ const ruleColumns: readonly Column<Rule>[] = [
         </Action>
       </Group>
     ),
-    width: 2,
+    width: 1.8,
   },
 ]
 
