@@ -37,7 +37,10 @@ test('the web interface is served with a policy of its own, and nothing beside i
   expect((await get(`${uiPath}/assets/..%2f..%2fsecret.js`)).status).toBe(404)
 
   // Nobody is signed in.
-  expect(await (await get('/')).text()).toContain('You are not signed in')
+  const signedOut = await (await get('/')).text()
+  expect(signedOut).toContain('You are not signed in')
+  // It is dark where the web interface is.
+  expect(signedOut).toContain('color-scheme: light dark')
   const signedIn = await get('/', { cookie: `gantry-session=${platform.operatorToken}` })
   expect([signedIn.status, signedIn.headers.get('location')]).toEqual([302, uiPath])
   rmSync(folder, { recursive: true })

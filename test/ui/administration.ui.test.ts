@@ -125,6 +125,9 @@ chromiumTest(
 
     await visit(page, platform, '/bandwidth', 'Bandwidth')
     await page.getByRole('button', { name: 'Set a limit' }).click()
+    // The limit for all has no name.
+    await page.getByText('Still needed: a limit, or a schedule').waitFor()
+    expect(await page.getByRole('textbox', { name: 'Name', exact: true }).count()).toBe(0)
     await page.getByRole('textbox', { name: 'Limit', exact: true }).fill('100')
     await page.getByRole('checkbox', { name: 'Use a different limit at certain times of the week' }).check()
     // One stop of Tab, and the arrows from there.

@@ -86,7 +86,7 @@ const allPagesMs = 600_000
 const screenshots = process.env['GANTRY_UI_SCREENSHOTS']
 
 chromiumTest(
-  'every page is accessible, light and dark, fits into 360 pixels, and runs no name',
+  'every page is accessible, light and dark, fits into 1,280 and 360 pixels, and runs no name',
   async () => {
     const root = mkdtempSync(join(tmpdir(), 'gantry-ui-'))
     await using platform = await startWithUi()
@@ -113,6 +113,10 @@ chromiumTest(
       wrong.push(
         ...(await page.evaluate<string[]>(turnedTexts)).map((text) => `${path} is turned by ${text}`),
       )
+      const wide = await page.evaluate<string[]>(`[...document.querySelectorAll('.rows')]
+        .filter(({ scrollWidth, clientWidth }) => scrollWidth > clientWidth)
+        .map((box) => box.ariaLabel)`)
+      wrong.push(...wide.map((table) => `${path} has columns out of sight: ${table}`))
       await page.setViewportSize({ width: 360, height: 740 })
       await until(`${path} fits into the window`, async () =>
         Boolean(

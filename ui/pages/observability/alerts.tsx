@@ -17,7 +17,7 @@ import { Page } from '../../kit/page.tsx'
 import type { Choices } from '../../kit/schema-fields.tsx'
 import { Status } from '../../kit/status.tsx'
 import { type Column, Table } from '../../kit/table.tsx'
-import { timeColumn } from '../../kit/time-column.tsx'
+import { dateColumn, timeColumn } from '../../kit/time-column.tsx'
 import { Tabs } from '../../kit/tabs.tsx'
 import { TokenOnce } from '../../kit/token-once.tsx'
 
@@ -34,9 +34,14 @@ export default function AlertsPage() {
 type Alert = Output<(typeof alerts)['get']>
 
 const alertColumns: readonly Column<Alert>[] = [
-  { label: 'State', cell: ({ state }) => <Status of={state} />, by: ({ state }) => state },
+  { label: 'State', cell: ({ state }) => <Status of={state} />, by: ({ state }) => state, width: 0.9 },
   { label: 'Rule', cell: ({ rule }) => <Named>{rule}</Named>, by: ({ rule }) => rule },
-  { label: 'Severity', cell: ({ severity }) => <Status of={severity} />, by: ({ severity }) => severity },
+  {
+    label: 'Severity',
+    cell: ({ severity }) => <Status of={severity} />,
+    by: ({ severity }) => severity,
+    width: 0.95,
+  },
   {
     label: 'Object',
     cell: ({ kind, object }) => {
@@ -49,7 +54,7 @@ const alertColumns: readonly Column<Alert>[] = [
     },
     by: ({ object }) => object,
   },
-  { label: 'Summary', cell: ({ summary }) => <Named>{summary}</Named>, width: 3 },
+  { label: 'Summary', cell: ({ summary }) => <Named>{summary}</Named>, width: 2 },
   timeColumn('Fired', ({ fired }) => fired),
   timeColumn('Resolved', ({ resolved }) => resolved),
 ]
@@ -87,12 +92,12 @@ function ofKind(usual: AlertKindName) {
 }
 
 const ruleColumns: readonly Column<Rule>[] = [
-  { label: 'Name', cell: ({ name }) => <Named>{name}</Named>, by: ({ name }) => name, width: 1.4 },
+  { label: 'Name', cell: ({ name }) => <Named>{name}</Named>, by: ({ name }) => name, width: 1.3 },
   {
     label: 'Kind',
     cell: ({ kind, object = '' }) => <Named>{`${kind} ${object}`}</Named>,
     by: ({ kind }) => kind,
-    width: 1.4,
+    width: 1.3,
   },
   {
     label: 'Description',
@@ -109,9 +114,9 @@ const ruleColumns: readonly Column<Rule>[] = [
     width: 2,
   },
   { label: 'Threshold', cell: thresholdText },
-  { label: 'For', cell: ({ forSeconds }) => durationText(forSeconds) },
-  { label: 'Severity', cell: ({ severity }) => <Status of={severity} /> },
-  { label: 'Enabled', cell: ({ enabled }) => (enabled ? 'yes' : 'no') },
+  { label: 'For', cell: ({ forSeconds }) => durationText(forSeconds), width: 0.75 },
+  { label: 'Severity', cell: ({ severity }) => <Status of={severity} />, width: 0.95 },
+  { label: 'Enabled', cell: ({ enabled }) => (enabled ? 'yes' : 'no'), width: 0.9 },
   {
     label: 'Actions',
     cell: ({ builtIn, kind, name, warning: _warning, ...rule }) => (
@@ -143,7 +148,7 @@ const ruleColumns: readonly Column<Rule>[] = [
         </Action>
       </Group>
     ),
-    width: 2,
+    width: 1.8,
   },
 ]
 
@@ -169,12 +174,12 @@ type Webhook = Output<(typeof alerts)['webhooks']>[number]
 
 /** @param choices rules to choose from */
 const webhookColumns = (choices: Choices): readonly Column<Webhook>[] => [
-  { label: 'Name', cell: ({ name }) => <Named>{name}</Named>, by: ({ name }) => name },
-  { label: 'URL', cell: ({ url }) => <Named>{url}</Named>, width: 2 },
-  { label: 'Rules', cell: ({ rules }) => <Named>{rules?.join(', ') ?? 'all'}</Named> },
-  { label: 'Enabled', cell: ({ enabled }) => (enabled ? 'yes' : 'no') },
-  { label: 'Pending', cell: ({ waiting }) => waiting },
-  timeColumn('Last success', ({ lastSuccess }) => lastSuccess?.time),
+  { label: 'Name', cell: ({ name }) => <Named>{name}</Named>, by: ({ name }) => name, width: 0.9 },
+  { label: 'URL', cell: ({ url }) => <Named>{url}</Named>, width: 1.7 },
+  { label: 'Rules', cell: ({ rules }) => <Named>{rules?.join(', ') ?? 'all'}</Named>, width: 0.8 },
+  { label: 'Enabled', cell: ({ enabled }) => (enabled ? 'yes' : 'no'), width: 0.9 },
+  { label: 'Pending', cell: ({ waiting }) => waiting, width: 0.9 },
+  dateColumn('Last success', ({ lastSuccess }) => lastSuccess?.time),
   {
     label: 'Last failure',
     cell: ({ lastFailure }) => (
@@ -182,7 +187,7 @@ const webhookColumns = (choices: Choices): readonly Column<Webhook>[] => [
         <Time at={lastFailure?.time} /> <Named>{lastFailure?.problem ?? ''}</Named>
       </>
     ),
-    width: 1.6,
+    width: 2.1,
   },
   {
     label: 'Actions',
@@ -225,7 +230,7 @@ const webhookColumns = (choices: Choices): readonly Column<Webhook>[] => [
         </Action>
       </Group>
     ),
-    width: 2.4,
+    width: 1.65,
   },
 ]
 

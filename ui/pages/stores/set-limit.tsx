@@ -87,7 +87,11 @@ function Form({
   const [painted, setPainted] = useState<Painted>(paintedOf(policy?.schedule))
   const [isScheduled, setScheduled] = useState(policy?.schedule !== undefined)
   const schedule: BandwidthSchedule | undefined = isScheduled ? scheduleOf(painted, timeZone) : undefined
-  const input = { ...values, ...place, ...(schedule && { schedule }) } as Input<(typeof bandwidth)['set']>
+  const { name, ...rest } = values
+  // There is one limit for all, which has no name.
+  const isGlobal = (place.scope ?? values['scope']) === 'global'
+  const said = isGlobal || name === undefined ? rest : { ...rest, name }
+  const input = { ...said, ...place, ...(schedule && { schedule }) } as Input<(typeof bandwidth)['set']>
   const { problems, shown, edit } = useProblems(set.error)
   const saysSomething = isScheduled || [values['limit'], values['requests']].some((one) => one !== undefined)
   const names = Object.keys(fieldsOf(bandwidth.set.input)).filter(
@@ -103,7 +107,7 @@ function Form({
       <SchemaFields
         schema={pick(
           bandwidth.set.input,
-          names.filter((name) => place.scope === undefined || name !== 'name'),
+          names.filter((one) => one !== 'name' || (place.scope === undefined && !isGlobal)),
         )}
         values={values}
         onChange={(next) => {
