@@ -193,6 +193,7 @@ function addCopy(program: Command, context: Context): void {
       severalTimes,
     )
     .option('--include <glob>', 'copy only files that match; may be repeated', severalTimes)
+    .option('--attributes', 'keep extended attributes and access control lists too')
     .option('--dry-run', 'show the plan without copying or keeping anything')
     .addOption(
       new Option('--verify-level <level>', 'what the verification compares')

@@ -3,6 +3,7 @@ import { type ErrorCode, GantryError, isGantryError } from '../../subjects/kit/e
 import { product } from '../../subjects/kit/names.ts'
 import { filesystems } from '../../subjects/filesystems/filesystems.ts'
 import { migrations } from '../../subjects/migrations/migrations.ts'
+import { defaultMetadata } from '../../subjects/migrations/model/terms.ts'
 import type { VerificationLevel } from '../../subjects/migrations/model/verification-terms.ts'
 import { verifications } from '../../subjects/migrations/verifications.ts'
 import { plural } from '../../subjects/kit/plural.ts'
@@ -36,6 +37,7 @@ export interface CopyOptions {
   /** Globs. */
   readonly exclude?: readonly string[]
   readonly include?: readonly string[]
+  readonly attributes?: true
   readonly dryRun?: true
   readonly verifyLevel: VerificationLevel
 }
@@ -58,7 +60,13 @@ export async function copy(
   const target = placeOf(targetText, options.targetOption ?? [], context)
   wantedOf(globals)
   const migrationId = `copy-${nameOf(source.text, [where(source), where(target)].join(' '))}`
-  const job = { source, target, migrationId, rules: rulesOf(migrationId, source, options) }
+  const job = {
+    source,
+    target,
+    migrationId,
+    rules: rulesOf(migrationId, source, options),
+    attributes: options.attributes === true,
+  }
   const signals = stopSignals(() => undefined)
   const phase = { isCopied: false }
   try {
@@ -118,6 +126,8 @@ interface Job {
   readonly source: Place
   readonly target: Place
   readonly rules: readonly GlobRule[]
+  /** Whether extended attributes and access control lists are kept. */
+  readonly attributes: boolean
   /** The same for the same job. */
   readonly migrationId: string
 }
@@ -166,6 +176,11 @@ async function prepare(session: Session, job: Job, isTried: boolean): Promise<Pr
   try {
     return await prepared(session, made, job, isTried)
   } catch (error) {
+    if (isGantryError(error, 'ALREADY_EXISTS')) {
+      // The same command, at the same time, was a moment ahead.
+      const migration = await unlessMissing(session.call(migrations.get, { migrationId: job.migrationId }))
+      if (migration !== undefined) return { migration, made, isNew: false, isChanged: false }
+    }
     // What was added for nothing would be in the way of the next try; a migration that may be there needs it.
     if (!mayBeDone.some((code) => isGantryError(error, code)))
       await takeBack(session, made).catch(() => undefined)
@@ -193,7 +208,7 @@ async function takeBack(session: Session, { mapping, added, rules }: Made): Prom
 async function prepared(
   session: Session,
   made: Made,
-  { source, target, rules, migrationId }: Job,
+  { source, target, rules, migrationId, attributes }: Job,
   isTried: boolean,
 ): Promise<Prepared> {
   const { added } = made
@@ -210,6 +225,11 @@ async function prepared(
   }
   const known = await unlessMissing(session.call(migrations.get, { migrationId }))
   if (known !== undefined) {
+    if (attributes && !known.metadata.attributes)
+      throw new GantryError(
+        'NOT_ALLOWED_IN_STATE',
+        `${migrationId} was made without --attributes: delete it with "${product} migrations delete ${migrationId}", then run the copy again`,
+      )
     const isChanged = await changeRules(session, known, rules, isTried)
     return { migration: known, made, isNew: false, isChanged }
   }
@@ -228,6 +248,7 @@ async function prepared(
     actionPolicy: 'SkipIfSizeAndTimeMatch',
     scanOnlyMigration: true,
     autoStart: false,
+    ...(attributes && { metadata: { ...defaultMetadata, attributes } }),
     ...(rules.length > 0 && { exclusions: namesOf('exclusion'), inclusions: namesOf('inclusion') }),
   })
   const migration = await created.catch((error: unknown) => {
@@ -236,6 +257,9 @@ async function prepared(
       [to, target],
     ])
   })
+  // The migration keeps what it says; here it would only be in the way of other copies.
+  if (made.mapping !== undefined) await session.call(pathMappings.delete, { pathMappingId: made.mapping })
+  made.mapping = undefined
   return { migration, made, isNew: true, isChanged: false }
 }
 
@@ -348,22 +372,34 @@ async function planned(session: Session, migrationId: string): Promise<Plan> {
 /** Of no use once the plan and its migration are gone. */
 const ofStoredPlan: readonly string[] = ['planId', 'migrationId', 'startedAt'] satisfies (keyof Plan)[]
 
-const forPeople = (plan: Plan): object =>
-  Object.fromEntries(Object.entries(plan).filter(([name]) => !ofStoredPlan.includes(name)))
+function forPeople({ samples, ...plan }: Plan, { rules }: Job): object {
+  const typed = (reason: string) =>
+    rules.reduce(
+      (text, { id, effect, glob }) => text.replaceAll(id, () => `${flags[effect]} ${shellWord(glob)}`),
+      reason,
+    )
+  return {
+    ...Object.fromEntries(Object.entries(plan).filter(([name]) => !ofStoredPlan.includes(name))),
+    samples: samples.map(({ reason, ...one }) => ({
+      ...one,
+      ...(reason !== undefined && { reason: typed(reason) }),
+    })),
+  }
+}
 
 /** Shows the plan, and takes away what was made for it. */
 async function dryRun(context: Context, globals: Globals, job: Job): Promise<number> {
-  const { source, migrationId } = job
+  const { migrationId } = job
   await withSession(context, globals, async (session) => {
     const { made, isNew } = await prepare(session, job, false)
     try {
       const plan = await planned(session, migrationId)
       const wanted = wantedOf(globals)
-      present(context.terminal, migrations.plan, wanted.form === 'table' ? forPeople(plan) : plan, {
+      present(context.terminal, migrations.plan, wanted.form === 'table' ? forPeople(plan, job) : plan, {
         ...wanted,
         input: {},
       })
-      tellNoFiles(context, source, plan)
+      tellNoFiles(context, job, plan)
       context.terminal.err('Dry run: nothing was copied.\n')
     } finally {
       if (isNew) await session.call(migrations.delete, { migrationId })
@@ -380,11 +416,11 @@ async function migrate(
   { level, phase }: { readonly level: VerificationLevel; readonly phase: Phase },
 ): Promise<number> {
   const { terminal } = context
-  const { source, migrationId } = job
+  const { migrationId } = job
   await withSession(context, globals, async (session) => {
     const all = await prepare(session, job, true)
     for (const { fileSystemId, role } of all.made.added) terminal.err(`Added ${role} ${fileSystemId}.\n`)
-    await begin(context, session, source, all)
+    await begin(context, session, job, all)
   })
   const code = await watch(context, globals, new OfFiles(migrationId))
   if (code !== exitCodes.unreachable.status) await tellNotKept(context, globals, migrationId)
@@ -405,9 +441,14 @@ async function migrate(
 }
 
 /** A path that is wrong is found as nothing else is: all that is in it, which is nothing, arrives. */
-function tellNoFiles({ terminal }: Context, { text }: Place, plan: Plan): void {
+function tellNoFiles({ terminal }: Context, { source: { text }, rules }: Job, plan: Plan): void {
   const told = noFilesText(text, plan)
   if (told !== undefined) terminal.err(`${printable(told)}\n`)
+  const isExcluding = rules.some(({ effect }) => effect === 'exclusion')
+  if (isExcluding && plan.filesExcluded + plan.foldersExcluded === 0)
+    terminal.err(
+      'Nothing matches --exclude: give globs of paths from SOURCE on, such as /logs/** or *.tmp.\n',
+    )
 }
 
 /** Says how to go on without what cannot be copied, with one path of it. */
@@ -419,6 +460,7 @@ async function tellExclude(
   const { failedPaths } = await withSession(context, globals, (session) =>
     session.call(migrations.failures, { migrationId, limit: 1 }),
   )
+  // Of a folder in a filesystem the paths begin with it.
   const [path] = failedPaths.map((one) =>
     source.path === '/' ? one.path : one.path.slice(source.path.length),
   )
@@ -440,7 +482,7 @@ async function tellNotKept(context: Context, globals: Globals, migrationId: stri
 async function begin(
   context: Context,
   session: Session,
-  source: Place,
+  job: Job,
   { migration: { migrationId, state }, isChanged }: Prepared,
 ): Promise<void> {
   const { terminal } = context
@@ -454,8 +496,16 @@ async function begin(
   }
   const plan = await planned(session, migrationId)
   terminal.err(`${asTyped(terminal, planText(plan))}\n`)
-  tellNoFiles(context, source, plan)
-  await session.call(state === 'NONSCHEDULED' ? migrations.start : migrations.reset, { migrationId })
+  tellNoFiles(context, job, plan)
+  try {
+    await session.call(state === 'NONSCHEDULED' ? migrations.start : migrations.reset, { migrationId })
+  } catch (error) {
+    if (!isGantryError(error, 'NOT_ALLOWED_IN_STATE')) throw error
+    // Where the same command was started twice, the other one goes on with it.
+    const now = await session.call(migrations.get, { migrationId })
+    if (atRest.includes(now.state)) throw error
+    terminal.err(`${migrationId} is already ${now.state}.\n`)
+  }
 }
 
 async function verified(
@@ -475,16 +525,40 @@ async function verified(
 const isRight = ({ status, totalDiscrepancies, unreadablePaths }: Verification): boolean =>
   status === 'COMPLETE' && totalDiscrepancies === 0 && unreadablePaths === 0
 
+/** Of each kind of difference how many there are. */
+function differencesIn(verification: Verification): string[] {
+  const kinds = [
+    [verification.filesMissingOnTarget, 'file', 'missing at the target'],
+    [verification.directoriesMissingOnTarget, 'folder', 'missing at the target'],
+    [verification.filesMissingOnSource, 'file', 'only at the target'],
+    [verification.directoriesMissingOnSource, 'folder', 'only at the target'],
+    [verification.typeMismatches, 'path', 'of different types'],
+    [verification.fileSizeMismatches, 'file', 'of different sizes'],
+    [verification.fileDigestMismatches, 'file', 'with different content'],
+    [verification.fileTimeMismatches, 'file', 'with different times'],
+    [verification.metadataMismatches, 'path', 'with different metadata'],
+    [verification.filesExcludedExistsOnTarget, 'excluded file', 'at the target'],
+    [verification.directoriesExcludedExistsOnTarget, 'excluded folder', 'at the target'],
+  ] as const
+  const known = kinds.reduce((sum, [count]) => sum + count, verification.unreadablePaths)
+  const others = verification.totalDiscrepancies - known
+  return [
+    ...kinds.flatMap(([count, noun, what]) =>
+      count === 0 ? [] : [`${plural(count, noun, countText)} ${what}`],
+    ),
+    ...(others > 0 ? [plural(others, 'other difference', countText)] : []),
+  ]
+}
+
 function resultText(verification: Verification): string {
-  const { id, level, filesOnSource, bytesOnSource, totalDiscrepancies, unreadablePaths, message } =
-    verification
+  const { id, level, filesOnSource, bytesOnSource, unreadablePaths, message } = verification
   if (isRight(verification))
     return `Verified by ${level}: ${filesText(filesOnSource)} (${sizeText(bytesOnSource)}), no differences.`
   const why = [
-    ...(totalDiscrepancies > 0 ? [plural(totalDiscrepancies, 'difference', countText)] : []),
+    ...differencesIn(verification),
     ...(unreadablePaths > 0 ? [plural(unreadablePaths, 'unreadable path', countText)] : []),
     ...(message === undefined ? [] : [message]),
   ]
   const isCompared = message === undefined && unreadablePaths === 0
-  return `${isCompared ? `Verified by ${level}` : 'Not verified'}: ${why.join(', ')}; see "${product} verifications report ${id}".`
+  return `${isCompared ? `Verified by ${level}, with differences` : 'Not verified'}: ${why.join(', ')}; see "${product} verifications report ${id}".`
 }

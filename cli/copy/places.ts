@@ -10,7 +10,7 @@ import { allPages } from '../../subjects/kit/pages.ts'
 import { type Filesystem, filesystems } from '../../subjects/filesystems/filesystems.ts'
 import { type FilesystemKind, filesystemKinds } from '../../subjects/filesystems/kinds.ts'
 import type { Context } from '../context.ts'
-import { inWords, unreadable } from '../failure.ts'
+import { inWords, unreadable, withFix } from '../failure.ts'
 import type { Session } from '../sign-in/session.ts'
 
 export type Role = 'source' | 'target'
@@ -180,7 +180,11 @@ export async function filesystemOf(
   { filesystem, text }: Place,
 ): Promise<Found> {
   if (typeof filesystem === 'string') {
-    await session.call(filesystems.get, { fileSystemId: filesystem, role })
+    try {
+      await session.call(filesystems.get, { fileSystemId: filesystem, role })
+    } catch (error) {
+      throw isGantryError(error, 'NOT_FOUND') ? withFix(error, `see "${product} filesystems list"`) : error
+    }
     return { fileSystemId: filesystem, isAdded: false }
   }
   const { kind, by, options, variables } = filesystem
@@ -196,6 +200,8 @@ export async function filesystemOf(
   try {
     await session.call(contract, { ...coerceFields(contract.input, options), fileSystemId, role })
   } catch (error) {
+    // The same command, at the same time, was a moment ahead: the name says which place it is.
+    if (isGantryError(error, 'ALREADY_EXISTS')) return { fileSystemId, isAdded: false }
     const known = fieldsOf(contract.input)
     throw inWords(withoutName(error, fileSystemId), (field) =>
       field === by

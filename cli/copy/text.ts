@@ -86,5 +86,5 @@ export function notKeptText({
   const fix = names.some((name) => compared.includes(name))
     ? `; list the paths with "${product} verifications create ${migrationId} --level metadata" and "${product} verifications report <id>"`
     : ''
-  return `Not kept at the target: ${names.map((name) => lacking[name](notKept[name])).join(', ')}${fix}.`
+  return `Not kept at the target by this run: ${names.map((name) => lacking[name](notKept[name])).join(', ')}${fix}.`
 }

@@ -55,7 +55,7 @@ export function processTerminal(
       return stdout.columns || defaultColumns
     },
     get rows() {
-      return stdout.rows ?? defaultRows
+      return stdout.rows || defaultRows
     },
     get command() {
       return (command ??= typedCommand(folder, where))

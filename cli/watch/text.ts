@@ -86,13 +86,15 @@ function barText({ progress: { migratedPercentage } }: Info, width: number): str
 function partsOf(info: Info, { filesPerSecond, bytesPerSecond, etaSeconds }: Rate): string[] {
   const { progress, state } = info
   const { migratedPercentage, filesScanned, migratedBytes, totalBytes, failedPaths } = progress
+  const settled = settledFiles(info)
   const running = state === 'RUNNING' || state === 'LIVE' || state === 'STOPPING'
   return [
     ...(isFollowing(info)
       ? []
       : [
           `${String(migratedPercentage).padStart(3)} %`,
-          `${countText(settledFiles(info))} of ${countText(filesScanned)} files`,
+          // One that came while others were scanned may be counted first.
+          `${countText(settled)} of ${countText(Math.max(settled, filesScanned))} files`,
           `${sizeText(migratedBytes)} of ${sizeText(totalBytes)}`,
         ]),
     ...(running ? [`${countText(filesPerSecond)} files/s`, rateText(bytesPerSecond)] : []),

@@ -7,6 +7,7 @@ import { migrations } from '../../../subjects/migrations/migrations.ts'
 import { exclusions } from '../../../subjects/rules/exclusions.ts'
 import { inclusions } from '../../../subjects/rules/inclusions.ts'
 import { pathMappings } from '../../../subjects/rules/path-mappings.ts'
+import { extendedOf, setExtended, whyNoExtended } from '../../support/extended.ts'
 import { addLocal, createFolder } from '../../support/migrations.ts'
 import { mountMemory, whyNoMount } from '../../support/mounts.ts'
 import { startTestPlatform, type TestPlatform } from '../../support/platform.ts'
@@ -46,7 +47,7 @@ test('what was changed at the target without another size or time, a verificatio
   expect(await copy(folder.from, folder.to)).toMatchObject({ code: 0 })
   const { code, out } = await copy(folder.from, folder.to, '--verify-level', 'digest')
   expect(code).toBe(1)
-  expect(out).toContain('Verified by digest: 1 difference')
+  expect(out).toContain('Verified by digest, with differences: 1 file with different content; see')
 })
 
 test('the same folders are the same copy, however they are typed', async () => {
@@ -226,12 +227,71 @@ test('what the target does not keep is told, with its number', async () => {
   linkSync(join(folder.from, 'a'), join(folder.from, 'b'))
   const { code, err } = await copy(folder.from, folder.to)
   expect(code).toBe(0)
-  expect(err).toContain('Not kept at the target: the hard links of 2 files')
+  expect(err).toContain('Not kept at the target by this run: the hard links of 2 files')
+})
+
+test('the same command, started several times at once, copies once and ends well each time', async () => {
+  using folder = createFolder('from', 'to')
+  for (let count = 0; count < 50; count++) writeFileSync(join(folder.from, `f${count}`), 'x')
+  const all = await Promise.all(Array.from({ length: 4 }, () => copy(folder.from, folder.to)))
+  for (const { code, err } of all) expect(code, err).toBe(0)
+  expect(readdirSync(folder.to).length).toBe(50)
+})
+
+test('one source is copied to several folders of one target, once the one before is deleted', async () => {
+  using folder = createFolder('from', 'to')
+  writeFileSync(join(folder.from, 'a'), 'one')
+  await addLocal(platform, 'nas', 'target', folder.to)
+  expect(await copy(folder.from, 'nas:/first')).toMatchObject({ code: 0 })
+  expect(await platform.call(pathMappings.list, {})).toEqual([])
+  const second = await copy(folder.from, 'nas:/second')
+  expect(second.code).toBe(exitCodes.failed.status)
+  const [, remedy] = /delete it with "gantry (migrations delete \S+)"/.exec(second.err) ?? []
+  expect((await gantry(remedy!.split(' '), { env: { GANTRY_HOME: platform.home } })).code).toBe(0)
+  expect(await copy(folder.from, 'nas:/second')).toMatchObject({ code: 0 })
+  expect(readdirSync(folder.to).toSorted()).toEqual(['first', 'second'])
+})
+
+test('differences are told by their kinds', async () => {
+  using folder = createFolder('from', 'to')
+  writeFileSync(join(folder.from, 'a'), 'one')
+  mkdirSync(join(folder.to, 'more'))
+  for (const name of ['b', 'more/c']) writeFileSync(join(folder.to, name), 'b')
+  const { code, out } = await copy(folder.from, folder.to)
+  expect(code).toBe(exitCodes.failed.status)
+  expect(out).toContain(
+    'Verified by size, with differences: 2 files only at the target, 1 folder only at the target; see "gantry',
+  )
+})
+
+test('globs that match nothing are told, and a plan names those that do as they were typed', async () => {
+  using folder = createFolder('from', 'to')
+  writeFileSync(join(folder.from, 'a'), 'one')
+  const wrong = await copy(folder.from, folder.to, '--exclude', './a', '--dry-run')
+  expect(wrong.err).toContain('Nothing matches --exclude')
+  const right = await copy(folder.from, folder.to, '--exclude', '/a', '--dry-run')
+  expect(right.err).not.toContain('Nothing matches')
+  expect(right.out).toMatch(/EXCLUDE +\/a +excluded by --exclude \/a/)
+})
+
+testUnless(whyNoExtended(), 'extended attributes are kept where they are asked for', async () => {
+  using folder = createFolder('from', 'to', 'plain')
+  writeFileSync(join(folder.from, 'a'), 'one')
+  setExtended(join(folder.from, 'a'), { 'user.k': 'v' })
+  const kept = (path: string) => Object.keys(extendedOf(join(path, 'a')))
+  expect(await copy(folder.from, folder.to, '--attributes', '--verify-level', 'metadata')).toMatchObject({
+    code: 0,
+  })
+  expect(kept(folder.to)).toEqual(['user.k'])
+  expect(await copy(folder.from, folder.plain)).toMatchObject({ code: 0 })
+  expect(kept(folder.plain)).toEqual([])
+  const late = await copy(folder.from, folder.plain, '--attributes')
+  expect(late.err).toContain('was made without --attributes')
 })
 
 test.for([
   [['ftp://host/x', '/tmp'], 2, /ftp:\/\/host\/x: use an address that starts with s3:\/\//],
-  [['nobody:/x', '/tmp'], 1, /there is no source nobody/],
+  [['nobody:/x', '/tmp'], 1, /there is no source nobody; see "gantry filesystems list"/],
   [['lake:/x', '/tmp', '--source-option', 'a=b'], 2, /options apply only to new filesystems/],
   [['/tmp', 's3://bucket', '--target-option', 'endpoint'], 2, /write options as key=value/],
   [['/nowhere-at-all', '/tmp'], 1, /nowhere-at-all/],

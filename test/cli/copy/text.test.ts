@@ -38,7 +38,7 @@ test('owners that were lost are told with their number and the command that list
     notKeptText({ migrationId: 'copy-a', notKept: { ...kept, ...notKept } })
   expect(text({})).toBeUndefined()
   expect(text({ owners: 3, hardLinks: 2 })).toBe(
-    'Not kept at the target: the owners of 3 paths (only root can change owners, and not every target keeps them), the hard links of 2 files, each of which is a file of its own now; list the paths with "gantry verifications create copy-a --level metadata" and "gantry verifications report <id>".',
+    'Not kept at the target by this run: the owners of 3 paths (only root can change owners, and not every target keeps them), the hard links of 2 files, each of which is a file of its own now; list the paths with "gantry verifications create copy-a --level metadata" and "gantry verifications report <id>".',
   )
 })
 
