@@ -1,4 +1,4 @@
-import { hash, randomBytes } from 'node:crypto'
+import { hash } from 'node:crypto'
 import type { CheckName, CheckResult } from '../../subjects/filesystems/filesystems.ts'
 import {
   type Driver,
@@ -8,6 +8,7 @@ import {
   storeError,
   type StorePath,
 } from '../drivers/index.ts'
+import { temporaryName } from '../drivers/paths/temporary-names.ts'
 
 /** One line of a check. Plain data. */
 export interface CheckLine {
@@ -23,6 +24,9 @@ const replaced = Buffer.from('This is a check by Gantry, replaced.\n')
 
 /** Most bytes of a file that are read, and more than what is written: it is asked whether it can be read. */
 const readBytes = 4_096
+
+/** Of what is written, in its temporary name. */
+const checkTag = 'check'
 
 const secondMs = 1_000
 
@@ -161,9 +165,9 @@ async function readFirst(driver: Driver, path: StorePath): Promise<Buffer> {
   }
 }
 
-/** Works in a folder of its own, which is gone afterwards. */
+/** Works in a folder of its own, which is gone afterwards; to all migrations it is under construction meanwhile. */
 async function checkTarget(driver: Driver, { add, attempt }: { add: Add; attempt: Attempt }): Promise<void> {
-  const folder = Buffer.from(`.gantry-check-${randomBytes(8).toString('hex')}`)
+  const folder = temporaryName(checkTag)
   const path = Buffer.concat([folder, Buffer.from('/file')])
   const modifiedMs = 1_600_000_000_123
   const isWritten = await attempt('write', async () => {
@@ -187,7 +191,7 @@ async function checkTarget(driver: Driver, { add, attempt }: { add: Add; attempt
     })
     if (before !== undefined) await checkCondition(driver, path, before, add)
     await attempt('parts', async () => {
-      const upload = await driver.beginUpload(path, { sizeBytes: 1, tag: 'check', attributes: {} })
+      const upload = await driver.beginUpload(path, { sizeBytes: 1, tag: checkTag, attributes: {} })
       const body = { sizeBytes: 1, read: async () => Buffer.alloc(1) }
       try {
         await driver.writePart(upload, 0, 0, body)

@@ -127,7 +127,7 @@ const Check = model('FilesystemCheck', {
 })
 
 const checkDescription =
-  'Each check reports yes, no or untried. A source is not changed. In a target, a folder `.gantry-check-…` is created in the root and removed afterwards.'
+  'Each check reports yes, no or untried. A source is not changed. In a target, a folder `.gantry~check~…` is created in the root and removed afterwards.'
 
 /** A store is asked over a network and given time for it. */
 export const storeDeadlineMs = 30_000

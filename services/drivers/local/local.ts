@@ -92,10 +92,6 @@ const putTag = 'put'
 /** Of what is renamed in two steps: no sweep takes it for something unfinished. */
 const renameTag = 'rename'
 
-/**
- * A folder of the host. Paths are bytes in every call, the calls are synchronous (the engine runs drivers in worker
- * threads, where that is three times as fast as promises). Symbolic links are kept as links and never followed.
- */
 /** To the kernel, two names of one file are one name, and what is renamed to it keeps its own: it gets a third one in between. */
 function renameInSteps(path: Buffer, to: Buffer): void {
   const between = beside(path, temporaryName(renameTag))
@@ -108,6 +104,11 @@ function renameInSteps(path: Buffer, to: Buffer): void {
   }
 }
 
+/**
+ * A folder of the host. Paths are bytes in every call, the calls are synchronous (the engine runs drivers in worker
+ * threads, where that is three times as fast as promises). Symbolic links are kept as links and never followed, but
+ * for the root itself.
+ */
 export class LocalDriver implements Driver {
   readonly capabilities: Capabilities
   readonly direct: LocalRoot | undefined
@@ -222,7 +223,7 @@ export class LocalDriver implements Driver {
 
   async stat(path: StorePath): Promise<Entry | undefined> {
     return orGone(undefined, () => {
-      const stat = this.#at(path, (absolute) => lstatSync(absolute, { throwIfNoEntry: false }))
+      const stat = this.#at(path, (absolute) => lookFor(path)(absolute, { throwIfNoEntry: false }))
       // A source has a name or has it no more, under whatever other one it is found.
       const isThere = stat !== undefined && this.#other(path) === undefined
       return isThere ? statEntry(nameOf(path), stat) : undefined
@@ -258,7 +259,7 @@ export class LocalDriver implements Driver {
     { extended = false, follow = false }: ReadOptions = {},
   ): Promise<FileAttributes | undefined> {
     const attributes = (absolute: Buffer) => {
-      const stat = lstatSync(absolute, { bigint: true })
+      const stat = lookFor(path)(absolute, { bigint: true })
       if (!extended && (stat.isDirectory() || stat.isFile())) return attributesOf(stat)
       const fd = openSource(this.#root, path, absolute, follow)
       try {
@@ -565,6 +566,9 @@ export class LocalDriver implements Driver {
     )
   }
 }
+
+/** How a path is looked at: a root that is a symbolic link is the folder that it leads to, as its owner says. */
+const lookFor = (path: StorePath) => (path.length === 0 ? statSync : lstatSync)
 
 const beside = (absolute: Buffer, name: Buffer): Buffer =>
   Buffer.concat([absolute.subarray(0, -nameOf(absolute).length), name])

@@ -113,7 +113,7 @@ async function reconcileEmptied(run: Run, group: ChangedFolder, applying: Applyi
   )
   if (group.scope === 'names') return
   using beside = await lookBeside(run, place.path)
-  if (beside !== undefined) await removeRest(run, place, beside, applying, async () => run.stop.check())
+  if (beside !== undefined) await removeRest(place, beside, applying, async () => run.stop.check())
 }
 
 /** Compares all entries of a folder. */
@@ -150,21 +150,19 @@ async function reconcileAll(run: Run, group: ChangedFolder, applying: Applying, 
     }
     if (isEmpty && group.folder.length === 0) return await applying.refuseToEmpty(place, beside)
     await applying.removeMapped(place)
-    if (beside !== undefined) await removeRest(run, place, beside, applying, turn)
+    if (beside !== undefined) await removeRest(place, beside, applying, turn)
   } finally {
     await pages.return?.()
   }
 }
 
 async function removeRest(
-  run: Run,
   place: Place,
   beside: Beside,
   applying: Applying,
   turn: () => Promise<void>,
 ): Promise<void> {
-  const hasTemporary = run.target.leftovers !== undefined
-  const mayGo = ({ name }: Entry) => isName(name) && !(hasTemporary && isTemporaryName(name))
+  const mayGo = ({ name }: Entry) => isName(name) && !isTemporaryName(name)
   for await (const batch of beside.rest()) {
     await applying.areOnly(place, batch.filter(mayGo))
     await turn()
