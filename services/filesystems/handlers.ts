@@ -144,7 +144,7 @@ export function filesystemHandlers(dependencies: FilesystemDependencies): Handle
         if (error instanceof StoreError && error.failure === 'gone') {
           throw call.fail(
             'NOT_FOUND',
-            `there is no folder ${path} in ${fileSystemId}: see "${product} filesystems list-paths ${shellArgument(fileSystemId)}"`,
+            `there is no folder ${path} in ${fileSystemId}: see "${product} filesystems list-paths ${shellArgument(fileSystemId)} /"`,
           )
         }
         throw storeFailure(error, fileSystemId)
