@@ -252,7 +252,7 @@ async function replace(
 }
 
 /** Fields only of the request that makes it: what they said is done. */
-const onlyAtFirst = ['autoStart', 'expiresInDays', 'defaultExclusions']
+const onlyAtFirst = ['autoStart', 'defaultExclusions']
 
 /** The fields of the document that are not as it says. Of what no reply shows nothing can be said. */
 function differing({ secrets = [], same = {} }: DocumentKind, spec: Row, there: Row): string[] {
@@ -278,7 +278,17 @@ function includes(known: unknown, wanted: unknown): boolean {
 
 /** The call that changes these fields. @throws GantryError NOT_ACCEPTED where there is none */
 function changeOf(
-  { create, isPut, update, by, updateBy, updateNames = {}, same = {}, secrets = [] }: DocumentKind,
+  {
+    create,
+    isPut,
+    update,
+    by,
+    updateBy,
+    ending = 'delete',
+    updateNames = {},
+    same = {},
+    secrets = [],
+  }: DocumentKind,
   spec: Row,
   row: Row,
   changed: readonly string[],
@@ -292,7 +302,7 @@ function changeOf(
   if (update === undefined || fixed.length > 0) {
     throw new GantryError(
       'NOT_ACCEPTED',
-      `${fixed.join(', ')} cannot be changed: delete the object, then apply the file again`,
+      `${fixed.join(', ')} cannot be changed: ${ending} the object, then apply the file again`,
     )
   }
   const which = updateBy === undefined ? by : []

@@ -75,6 +75,8 @@ export interface DocumentKind {
   readonly same?: Readonly<Record<string, (value: unknown) => unknown>>
   /** Lists of names that are changed one by one, by the field. */
   readonly lists?: Readonly<Record<string, NameList>>
+  /** The verb that ends an object, where it is not `delete`. */
+  readonly ending?: string
   /** Names of fields in `update`, where they are others. */
   readonly updateNames?: Readonly<Record<string, string>>
 }
@@ -219,7 +221,8 @@ const rulesOfMigration = ({ attach, detach }: typeof exclusions | typeof inclusi
 })
 
 /** Of a list in which the order says nothing. */
-const inOrder = (names: unknown): unknown => (Array.isArray(names) ? names.toSorted() : names)
+const inOrder = (names: unknown): unknown =>
+  Array.isArray(names) ? (names as readonly string[]).toSorted() : names
 
 const ids = (rules: unknown): unknown =>
   Array.isArray(rules) ? rules.map(({ id }: { id: string }) => id) : rules
@@ -282,6 +285,19 @@ function migrationSpec(row: Row): Row {
       recurringMigration,
       ...(period !== undefined && { recurringPeriod: period }),
     }),
+  }
+}
+
+const dayMs = 86_400_000
+
+/** The lifetime of a key is that between its creation and its expiry. */
+function keySpec(row: Row): Row {
+  const { created, expires } = row as { created: string; expires?: string }
+  const life = expires === undefined ? 0 : Date.parse(expires) - Date.parse(created)
+  return {
+    ...sameNames(keys.create)(row),
+    // It is made some milliseconds after its end is set; one that ends with its creator may live for less than a day.
+    ...(expires !== undefined && { expiresInDays: Math.max(1, Math.round(life / dayMs)) }),
   }
 }
 
@@ -384,9 +400,10 @@ export const documentKinds: Readonly<Record<string, DocumentKind>> = {
     after: 'id',
     specOf: (row) =>
       row['revoked'] === undefined && row['kind'] === 'key' && row['createdBy'] !== undefined
-        ? sameNames(keys.create)(row)
+        ? keySpec(row)
         : undefined,
     updateBy: ['id', 'id'],
+    ending: 'revoke',
   },
   'alert-rule': {
     create: alerts['put-rule'],

@@ -1,7 +1,7 @@
 import type { Caller } from '../../subjects/kit/contract.ts'
 import { GantryError } from '../../subjects/kit/errors.ts'
 import type { Capabilities, Key } from '../../subjects/access/keys.ts'
-import { everyInbox } from '../../subjects/kit/names.ts'
+import { everyInbox, product } from '../../subjects/kit/names.ts'
 import { uncovered } from '../../subjects/kit/patterns.ts'
 import type { Role } from '../../subjects/access/roles.ts'
 import { limitsOfRoles, type OwnerLimits, type Settings } from '../../subjects/access/settings.ts'
@@ -60,6 +60,17 @@ export function refuseExcess(own: Capabilities, asked: Capabilities): void {
   if (excess !== undefined) throw exceeds(excess)
 }
 
+/** Refuses a key more than it was made with. @throws GantryError EXCEEDS_ROLE */
+export function refuseGain({ id, capabilities }: StoredKey, asked: Capabilities): void {
+  const excess = excessOf(capabilities, asked)
+  if (excess === undefined) return
+  throw new GantryError(
+    'EXCEEDS_ROLE',
+    `a key cannot gain permissions (${excessText(excess)}): create another key, then revoke this one with "${product} keys revoke ${id}"`,
+    { details: excess },
+  )
+}
+
 /**
  * Refuses a role that is more than the key that gives or takes it: by its rules, by the extensions that it shows, or by
  * the limits that the settings give to owners with it, which an administrator may change anyway.
@@ -86,12 +97,15 @@ export function refuseRole(
   })
 }
 
-function exceeds(excess: Readonly<Record<string, readonly string[]>>): GantryError {
-  const parts = Object.entries(excess).flatMap(([action, list]) =>
-    list.length > 0 ? [`${action} ${list.join(', ')}`] : [],
-  )
-  return new GantryError('EXCEEDS_ROLE', `exceeds role permissions: ${parts.join('; ')}`, { details: excess })
-}
+type Excess = Readonly<Record<string, readonly string[]>>
+
+const excessText = (excess: Excess): string =>
+  Object.entries(excess)
+    .flatMap(([action, list]) => (list.length > 0 ? [`${action} ${list.join(', ')}`] : []))
+    .join('; ')
+
+const exceeds = (excess: Excess): GantryError =>
+  new GantryError('EXCEEDS_ROLE', `exceeds role permissions: ${excessText(excess)}`, { details: excess })
 
 /** What an owner may have: of keys, its own permissions; of agents, which do what no person does, an administrator any. */
 export function keyExceeds(own: Capabilities, key: Pick<Key, 'kind' | 'capabilities'>): boolean {

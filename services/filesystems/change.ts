@@ -55,7 +55,7 @@ export function creator(kind: FilesystemKind, { owners, filesystems, sealer, sto
     if (stored !== undefined)
       throw new GantryError('ALREADY_EXISTS', `filesystem ${fileSystemId} already exists`)
     const asker = askerWith(allowance, call.signal)
-    await requireReachable({ stores, log }, { kind, options }, fileSystemId, asker)
+    await requireReachable({ stores, log }, { kind, options }, { fileSystemId, role }, asker)
     const record: FilesystemRecord = {
       fileSystemId,
       isSource: role === 'source',
@@ -98,7 +98,7 @@ export async function checked(
   } catch (error) {
     if (!(error instanceof StoreError)) throw error
     logDetail(error, spec.kind, log)
-    return { ok: false, checks: [{ check: 'reach', result: 'no', detail: error.message }] }
+    return { ok: false, checks: [{ check: 'reach', result: 'no', detail: error.messageFor(role) }] }
   }
 }
 
@@ -127,7 +127,8 @@ export function updater(kind: FilesystemKind, { owners, filesystems, sealer, sto
     const opened = openSecrets(current.kind, current.options, sealer).options
     const options = { ...withoutReplaced(its, opened, changes), ...changes }
     const asker = await askerOf(owners, call, current)
-    await requireReachable({ stores, log }, { kind, options }, fileSystemId, asker)
+    const place = { fileSystemId, role: roleOf(current) }
+    await requireReachable({ stores, log }, { kind, options }, place, asker)
     const record = await filesystems.update(fileSystemId, (stored) => {
       // The store was asked with the options that were there before; nobody has asked it with others.
       if (!isDeepStrictEqual(stored, current)) {
@@ -161,7 +162,7 @@ function refuseForeignFields({ role, ...place }: Place): void {
 async function requireReachable(
   { stores, log }: Pick<Dependencies, 'stores' | 'log'>,
   spec: { kind: FilesystemKind; options: object },
-  fileSystemId: string,
+  { fileSystemId, role }: { readonly fileSystemId: string; readonly role: Role },
   asker: Asker,
 ): Promise<void> {
   try {
@@ -169,6 +170,6 @@ async function requireReachable(
     await stores.probe(spec as FilesystemSpec, asker)
   } catch (error) {
     logDetail(error, fileSystemId, log)
-    throw storeFailure(error, fileSystemId)
+    throw storeFailure(error, fileSystemId, role)
   }
 }

@@ -52,7 +52,7 @@ export async function checkStore(driver: Driver, side: Side, signal: AbortSignal
       return false
     }
   }
-  if (!(await isReached(driver, signal, add))) return lines
+  if (!(await isReached(driver, side, signal, add))) return lines
   const root = Buffer.alloc(0)
   let firstFile: StorePath | undefined
   await attempt('list', async () => {
@@ -99,7 +99,7 @@ type Add = (check: CheckName, result: CheckResult, detail?: string) => void
 type Attempt = (check: CheckName, work: () => Promise<string | undefined | void>) => Promise<boolean>
 
 /** Whether something answers, takes the credentials, and has what the filesystem is. */
-async function isReached(driver: Driver, signal: AbortSignal, add: Add): Promise<boolean> {
+async function isReached(driver: Driver, side: Side, signal: AbortSignal, add: Add): Promise<boolean> {
   try {
     await driver.probe(signal)
     add('reach', 'yes')
@@ -108,7 +108,8 @@ async function isReached(driver: Driver, signal: AbortSignal, add: Add): Promise
     checkClock(driver, add)
     return true
   } catch (error) {
-    const { failure, message } = storeError(error)
+    const failed = storeError(error)
+    const [failure, message] = [failed.failure, failed.messageFor(side)]
     const isAnswered = areRefused(failure) || failure === 'gone'
     add('reach', isAnswered ? 'yes' : 'no', isAnswered ? undefined : message)
     if (!isAnswered) return false

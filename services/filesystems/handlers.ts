@@ -144,10 +144,10 @@ export function filesystemHandlers(dependencies: FilesystemDependencies): Handle
         if (error instanceof StoreError && error.failure === 'gone') {
           throw call.fail(
             'NOT_FOUND',
-            `there is no folder ${path} in ${fileSystemId}: see "${product} filesystems list-paths ${shellArgument(fileSystemId)}"`,
+            `there is no folder ${path} in ${fileSystemId}: see "${product} filesystems list-paths ${shellArgument(fileSystemId)} /"`,
           )
         }
-        throw storeFailure(error, fileSystemId)
+        throw storeFailure(error, fileSystemId, roleOf(record))
       }
     },
     'report-changes': async ({ fileSystemId, ...report }, call) => {
@@ -176,7 +176,7 @@ export function filesystemHandlers(dependencies: FilesystemDependencies): Handle
           }),
         )
         .catch((failure: unknown) => {
-          if (!(failure instanceof PlaceInUse)) throw storeFailure(failure, fileSystemId)
+          if (!(failure instanceof PlaceInUse)) throw storeFailure(failure, fileSystemId, roleOf(record))
           const { migrations } = failure
           throw call.fail('IN_USE', inUse(failure, `${path} of ${fileSystemId}`), {
             migrations: [...migrations],
@@ -188,7 +188,7 @@ export function filesystemHandlers(dependencies: FilesystemDependencies): Handle
           'NOT_ALLOWED_IN_STATE',
           `${path} of ${fileSystemId} is not empty: set recursive to delete the folder with its contents`,
         )
-      if (error !== undefined) throw partlyRemoved(receivedError(error), fileSystemId, entries)
+      if (error !== undefined) throw partlyRemoved(receivedError(error), record, entries)
       return { removed: entries, bytes, complete: outcome === 'removed' }
     },
   }
@@ -210,8 +210,8 @@ const inUse = ({ migrations, isBegun }: PlaceInUse, place: string): string =>
     : `${place} is in use by ${listed('migration', migrations)}: stop ${itOrThem(migrations)} first`
 
 /** Why a removal broke off after something was gone: callers, and the audit log, are told how much. */
-function partlyRemoved(error: Error, fileSystemId: string, removed: number): unknown {
-  const failure = storeFailure(error, fileSystemId)
+function partlyRemoved(error: Error, record: FilesystemRecord, removed: number): unknown {
+  const failure = storeFailure(error, record.fileSystemId, roleOf(record))
   if (!isGantryError(failure)) return failure
   const message = `${failure.message}; ${removed} files and folders were removed before the error`
   return new GantryError(failure.code, message, {
@@ -244,10 +244,13 @@ async function healthOf(
       ...health,
       healthy: false,
       healthReason: reasonOf(error),
-      cause: (error as Error).message.slice(0, 2_000),
+      cause: messageOf(error, roleOf(record)).slice(0, 2_000),
     }
   }
 }
+
+const messageOf = (error: unknown, role: Role): string =>
+  error instanceof StoreError ? error.messageFor(role) : (error as Error).message
 
 function reasonOf(error: unknown): Health['healthReason'] {
   // Options were right when they were stored; only where a root leads to changes.
@@ -286,7 +289,7 @@ export function filesystemInternalHandlers({
         const time = modifiedMs === undefined ? {} : { modificationTime: Math.round(modifiedMs) }
         return { entry: { type, length: sizeBytes, ...time } }
       } catch (error) {
-        throw storeFailure(error, fileSystemId)
+        throw storeFailure(error, fileSystemId, roleOf(record))
       }
     },
     'reported-changes': ({ fileSystemId, after }) => reported.after(fileSystemId, after),

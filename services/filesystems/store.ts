@@ -4,7 +4,7 @@ import type { Call, Contract } from '../../subjects/kit/contract.ts'
 import { type Entry, StoreError, type StorePath } from '../drivers/index.ts'
 import { textFromPath } from '../drivers/paths/path-text.ts'
 import { type ErrorCode, GantryError } from '../../subjects/kit/errors.ts'
-import type { FilesystemRecord } from './record.ts'
+import type { FilesystemRecord, Role } from './record.ts'
 import type { Asker } from '../questions/question-threads.ts'
 
 /** Who asks a store, and shares turns with whom. */
@@ -22,11 +22,11 @@ export const askerWith = (
 ): Asker => ({ owner: allowance?.owner ?? record?.owner ?? '', signal })
 
 /** What a failure of a store means to the caller. */
-export function storeFailure(error: unknown, what: string): unknown {
+export function storeFailure(error: unknown, what: string, role: Role): unknown {
   if (!(error instanceof StoreError)) return error
   const unreachable = error.failure === 'unreachable' || error.failure === 'throttled'
   const code: ErrorCode = unreachable ? 'STORE_UNREACHABLE' : 'STORE_REFUSED'
-  return new GantryError(code, `${what}: ${error.message}`, {
+  return new GantryError(code, `${what}: ${error.messageFor(role)}`, {
     cause: error,
     details: { failure: error.failure },
   })

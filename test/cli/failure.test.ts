@@ -31,7 +31,7 @@ test('an error of credentials names the flags of the command; for programs it st
     body: Buffer.alloc(0),
     isReceived: false,
   }
-  const refused = storeFailure(answerError('listing of bucket data', answer), 'lake')
+  const refused = storeFailure(answerError('listing of bucket data', answer), 'lake', 'source')
   const error = withFlags(refused, shapeOf(resources.filesystems['create-s3a']))
   const terminal = testTerminal()
   report(terminal, error, { json: false })

@@ -128,7 +128,12 @@ test('what cannot be is refused, with the field that is wrong, and nothing is ke
       409,
       /migration kept already copies \/kept to to/,
     ],
-    ['no such path', put('none', { path: '/none' }), 404, /there is no folder \/none in from/],
+    [
+      'no such path',
+      put('none', { path: '/none' }),
+      404,
+      /there is no folder \/none in from: see "gantry filesystems list-paths from \/"/,
+    ],
     ['a file', put('file', { path: '/a/file 1' }), 404, /there is no folder/],
     ['no such source', put('none', { source: 'none' }), 404, /^source: there is no filesystem none: see/],
     ['no such target', put('none', { target: 'none' }), 404, /^target: there is no filesystem none: see/],

@@ -6,7 +6,14 @@ import { product } from '../../../subjects/kit/names.ts'
 import { maxPageLength } from '../../../subjects/kit/schemas.ts'
 import { agentCapabilities } from './agent.ts'
 import { judge, remedies } from '../authorise.ts'
-import { callersKey, isAdministrator, keyExceeds, refuseExcess, refuseSecretOf } from '../callers.ts'
+import {
+  callersKey,
+  isAdministrator,
+  keyExceeds,
+  refuseExcess,
+  refuseGain,
+  refuseSecretOf,
+} from '../callers.ts'
 import {
   issueKey,
   type Issuer,
@@ -136,9 +143,9 @@ export function keyHandlers({
     },
     update: async ({ id, name, notes, capabilities }, call) => {
       const asked = await changeable(id, call.caller)
-      if (capabilities !== undefined) refuseExcess(asked.capabilities, capabilities)
+      if (capabilities !== undefined) refuseGain(asked, capabilities)
       const key = await keys.update(id, (current) => {
-        if (capabilities !== undefined) refuseExcess(current.capabilities, capabilities)
+        if (capabilities !== undefined) refuseGain(current, capabilities)
         return {
           ...current,
           name: name ?? current.name,

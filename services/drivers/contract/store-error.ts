@@ -17,6 +17,8 @@ export class StoreError extends Error {
   readonly side: StoreSide | undefined
   /** For the log alone: callers are not to know it. */
   readonly detail: string | undefined
+  /** What to do where the store is a target; of a source it would be wrong. */
+  readonly targetFix: string | undefined
   /** Whether something was to be removed there. */
   readonly isRemoval: boolean
 
@@ -28,6 +30,7 @@ export class StoreError extends Error {
       retryAfterMs?: number
       side?: StoreSide | undefined
       detail?: string | undefined
+      targetFix?: string | undefined
       isRemoval?: boolean
     } = {},
   ) {
@@ -38,7 +41,15 @@ export class StoreError extends Error {
     this.retryAfterMs = options.retryAfterMs
     this.side = options.side
     this.detail = options.detail
+    this.targetFix = options.targetFix
     this.isRemoval = options.isRemoval ?? false
+  }
+
+  /** The message, with what to do where the store is this side of a migration. */
+  messageFor(side: StoreSide): string {
+    return side === 'target' && this.targetFix !== undefined
+      ? `${this.message}. ${this.targetFix}`
+      : this.message
   }
 
   /** Whether it is known to be of the store that something is written to. */

@@ -135,13 +135,16 @@ export function probeError(error: unknown, root: string): unknown {
   if (!(known instanceof StoreError)) return known
   const failures: Partial<Record<FailureClass, FailureClass>> = { gone: 'gone', permission: 'refused' }
   const failure = failures[known.failure] ?? 'unreachable'
+  const isMissing = known.failure === 'gone' && known.message !== noFolder
   const fixes: Partial<Record<FailureClass, string>> = {
-    gone:
-      known.message === noFolder
-        ? '; use the folder that it is in'
-        : `; check the path on the host of the platform (in a container, the path inside it), and that it is mounted. A new target folder must be created first: "mkdir -p ${shellArgument(root)}"`,
+    gone: isMissing
+      ? '; check the path on the host of the platform (in a container, the path inside it), and that it is mounted'
+      : '; use the folder that it is in',
   }
   return new StoreError(failure, `fsRoot ${root}: ${known.message}${fixes[known.failure] ?? ''}`, {
     cause: error,
+    ...(isMissing && {
+      targetFix: `A new target folder must be created first: "mkdir -p ${shellArgument(root)}"`,
+    }),
   })
 }

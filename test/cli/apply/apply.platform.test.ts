@@ -129,6 +129,7 @@ spec: { group: staff, roles: [readers] }
 kind: key
 spec:
   name: dashboard
+  expiresInDays: 90
   capabilities: { pub: { allow: [gantry.services.v1.migrations.list] }, sub: { allow: [] } }
 ---
 kind: alert-rule
@@ -184,6 +185,7 @@ test('what is exported is what is there: applied again it changes nothing, and h
   expect(code).toBe(0)
   expect(out).not.toContain('whsec_')
   expect(out).toMatch(/# Secret fields, not exported: secret, url\n+kind: webhook\n/)
+  expect(out).toContain('expiresInDays: 90\n')
   const again = await operator(['apply', '-f', '-', '-o', 'json'], {}, out)
   expect(again.err).toBe('')
   const kindsOf = (text: string) => new Set([...text.matchAll(/^kind: (\S+)$/gm)].map(([, kind]) => kind))
@@ -263,6 +265,21 @@ test('rules of a migration are attached and detached, in any order', async () =>
     expect(actions(out), rules).toContainEqual(expect.objectContaining({ name: 'nightly', action }))
     expect((await excluded()).join(', '), rules).toBe(rules.split(', ').toSorted().join(', '))
   }
+})
+
+test('the expiry of a key is compared, and cannot be changed', async () => {
+  for (const days of [30, 91]) {
+    const text = all().replace('expiresInDays: 90', `expiresInDays: ${days}`)
+    const { err, code } = await operator(['apply', '-f', '-'], secrets, text)
+    expect(code).toBe(2)
+    expect(err).toContain(
+      'key dashboard: expiresInDays cannot be changed: revoke the object, then apply the file again',
+    )
+  }
+  const unsaid = all().replace('  expiresInDays: 90\n', '')
+  const { out, err } = await operator(['apply', '-f', '-', '-o', 'json'], secrets, unsaid)
+  expect(err).toBe('')
+  expect(actions(out)).toContainEqual(expect.objectContaining({ name: 'dashboard', action: 'unchanged' }))
 })
 
 test('limits on bandwidth are compared whatever their unit, and changed', async () => {

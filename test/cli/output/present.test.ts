@@ -297,12 +297,16 @@ test('of a long object people see what matters; --wide shows all of it', () => {
 test('what the platform says of a migration names commands as they are typed here; names of others stay', () => {
   const since = '2026-01-02T00:00:00.000Z'
   const message = 'Restore it, or run "gantry migrations accept-source a"'
-  const migration = { migrationId: 'gantry up', conditions: [{ reason: 'SOURCE_CHANGED', message, since }] }
+  const migration = {
+    migrationId: 'gantry up',
+    stateText: `stopped: ${message}`,
+    conditions: [{ reason: 'SOURCE_CHANGED', message, since }],
+  }
   const terminal = testTerminal({
     command: { here: './gantry', anywhere: '/srv/gantry/gantry', start: './gantry up' },
   })
   present(terminal, migrations.get, migration, { form: 'table', input: {} })
-  expect(terminal.written.out).toContain('run "./gantry migrations accept-source a"')
+  expect(terminal.written.out.match(/run "\.\/gantry migrations accept-source a"/g)).toHaveLength(2)
   expect(terminal.written.out).toMatch(/^migrationId +gantry up$/m)
 })
 
@@ -331,7 +335,9 @@ test('of a migration people see what was found and copied, how long it took and 
   expect(running).not.toMatch(/^(?:duration|rate) /m)
   expect(running).not.toMatch(/inProgress/)
   const stopped = { ...migration, state: 'STOPPED', bytesInProgress: 2_097_152 }
-  expect(shown(migrations.get, stopped).out).toMatch(/^copied .*\ninProgress +2(?:\.0)? MiB \(40 % of what was found\)$/m)
+  expect(shown(migrations.get, stopped).out).toMatch(
+    /^copied .*\ninProgress +2(?:\.0)? MiB \(40 % of what was found\)$/m,
+  )
   const again = { ...migration, filesSkipped: 1_000 }
   expect(shown(migrations.get, again).out).toMatch(/^copied .*\nalreadyAtTarget +1,000 files$/m)
   // Stopped for an hour.

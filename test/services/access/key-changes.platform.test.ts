@@ -188,7 +188,12 @@ describe('update', () => {
   test('it is never widened, not by an administrator either', async () => {
     const { id } = await createKey(platform, narrow)
     const widened = platform.call(keys.update, { id, capabilities: wide })
-    await expect(widened).rejects.toMatchObject({ code: 'EXCEEDS_ROLE' })
+    await expect(widened).rejects.toMatchObject({
+      code: 'EXCEEDS_ROLE',
+      message: expect.stringMatching(
+        `^a key cannot gain permissions \\(publish .+\\): create another key, then revoke this one with "gantry keys revoke ${id}"$`,
+      ),
+    })
     expect((await platform.call(keys.get, { id })).capabilities).toEqual(narrow)
   })
 

@@ -64,13 +64,16 @@ test('a source is read, and nothing is written to it', async () => {
 test('what is not there is named, and nothing is made', async () => {
   using folder = createFolder('to')
   const fsRoot = join(folder.to, 'nothing')
+  const missing = `fsRoot ${fsRoot}: there is no such folder; check the path on the host of the platform (in a container, the path inside it), and that it is mounted`
   const { ok, checks } = await platform.call(filesystems['check-local'], { role: 'target', fsRoot })
   expect(ok).toBe(false)
   expect(checks.at(-1)).toMatchObject({
     check: 'root',
     result: 'no',
-    detail: `fsRoot ${fsRoot}: there is no such folder; check the path on the host of the platform (in a container, the path inside it), and that it is mounted. A new target folder must be created first: "mkdir -p ${fsRoot}"`,
+    detail: `${missing}. A new target folder must be created first: "mkdir -p ${fsRoot}"`,
   })
+  const ofSource = await platform.call(filesystems['check-local'], { role: 'source', fsRoot })
+  expect(ofSource.checks.at(-1)).toMatchObject({ check: 'root', detail: missing })
   writeFileSync(join(folder.to, 'file'), '')
   const file = join(folder.to, 'file')
   const found = await platform.call(filesystems['check-local'], { role: 'target', fsRoot: file })
@@ -80,6 +83,29 @@ test('what is not there is named, and nothing is made', async () => {
   rmSync(file)
   expect(readdirSync(folder.to)).toEqual([])
 })
+
+test.for(['source', 'target'] as const)(
+  'only a %s that is a target is to be created where it is missing',
+  async (role) => {
+    using folder = createFolder('there', 'gone')
+    const fileSystemId = `missing-${role}`
+    const fix = 'A new target folder must be created first'
+    const isSaid = role === 'target' ? expect.stringContaining(fix) : expect.not.stringContaining(fix)
+    await expect(addLocal(platform, fileSystemId, role, join(folder.there, 'none'))).rejects.toMatchObject({
+      code: 'STORE_REFUSED',
+      message: isSaid,
+    })
+    await addLocal(platform, fileSystemId, role, folder.gone)
+    const fsRoot = join(folder.there, 'none')
+    await expect(platform.call(filesystems['update-local'], { fileSystemId, fsRoot })).rejects.toMatchObject({
+      code: 'STORE_REFUSED',
+      message: isSaid,
+    })
+    rmSync(folder.gone, { recursive: true })
+    const health = await platform.call(filesystems.health, { fileSystemId })
+    expect(health).toMatchObject({ healthReason: 'INVALID_FS_ROOT', cause: isSaid })
+  },
+)
 
 test('one that is stored is tried by its name', async () => {
   using folder = createFolder('to')
