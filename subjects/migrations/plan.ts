@@ -1,7 +1,7 @@
 import { Type } from 'typebox'
 import { definitions } from '../kit/contract.ts'
 import { command } from './commands.ts'
-import { internalId, Migration, migrationId } from './model/model.ts'
+import { actionPolicy, internalId, Migration, migrationId } from './model/model.ts'
 import { type PlanAction, planActionNames, planActions, planCounts } from './model/plan-terms.ts'
 import {
   Count,
@@ -77,6 +77,7 @@ export const migrationPlan = definitions({
     input: strict({
       migrationId,
       planId: Type.Optional(Uuid('Id of an existing plan; default: a new plan')),
+      actionPolicy: actionPolicy('the policy of the migration'),
     }),
     output: Plan,
     errors: ['NOT_FOUND'],

@@ -33,10 +33,13 @@ import { Transfer } from './transfer.tsx'
 const going = ['RUNNING', 'LIVE', 'SCHEDULED', 'RECURRENCE_SCHEDULED', 'WAITING_FOR_NEXT_RECURRENCE']
 
 /** What each part shows the answer of, or most of it. */
-const shownBy = (migrationId: string): Readonly<Record<MigrationPart, readonly [Contract, object]>> => ({
+const shownBy = (
+  migrationId: string,
+  isCompleted: boolean,
+): Readonly<Record<MigrationPart, readonly [Contract, object]>> => ({
   Overview: [migrations.progress, { migrationId }],
   Failures: [migrations.failures, { migrationId }],
-  Plan: [migrations.plan, { migrationId }],
+  Plan: [migrations.plan, { migrationId, ...(isCompleted && runAgain) }],
   Rules: [exclusions.attached, { migrationId }],
   Transfer: [bandwidth.list, {}],
   Verifications: [verifications.list, { migrationId }],
@@ -68,7 +71,8 @@ export default function MigrationPage() {
       </Page>
     )
   const { source, target, path, conditions } = data
-  const parts = shownBy(migrationId)
+  const isCompleted = data.state === 'COMPLETED'
+  const parts = shownBy(migrationId, isCompleted)
   const [contract, input] = parts[isPart(tab) ? tab : 'Overview']
   return (
     <Page
@@ -93,7 +97,7 @@ export default function MigrationPage() {
             {
               Overview: <Overview migration={data} />,
               Failures: <Failures migration={data} />,
-              Plan: <Plan migrationId={migrationId} />,
+              Plan: <Plan migrationId={migrationId} {...(isCompleted && runAgain)} />,
               Rules: <MigrationRules migration={data} />,
               Transfer: <Transfer migration={data} />,
               Verifications: <Verifications migration={data} />,
@@ -106,6 +110,9 @@ export default function MigrationPage() {
     </Page>
   )
 }
+
+/** How a completed migration runs again: all files are compared, and what differs is copied. */
+const runAgain = { actionPolicy: 'SkipIfSizeAndTimeMatch' } as const
 
 function Actions({ migration }: { readonly migration: Migration }) {
   const session = useSession()
@@ -125,7 +132,7 @@ function Actions({ migration }: { readonly migration: Migration }) {
       {state === 'COMPLETED' ? (
         <Action
           contract={migrations['add-pending-region']}
-          input={{ migrationId, path: migration.path, actionPolicy: 'SkipIfSizeAndTimeMatch' }}
+          input={{ migrationId, path: migration.path, ...runAgain }}
         >
           Run again
         </Action>

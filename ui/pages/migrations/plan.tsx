@@ -2,6 +2,7 @@ import { Alert, Button, Loader, Select, Text } from '@mantine/core'
 import { useEffect, useState } from 'react'
 import type { Output } from '../../../subjects/kit/contract.ts'
 import { migrations } from '../../../subjects/migrations/migrations.ts'
+import type { ActionPolicy } from '../../../subjects/migrations/model/terms.ts'
 import { useSession } from '../../data/session-context.ts'
 import { Failure } from '../../kit/failure.tsx'
 import { Fact, Facts } from '../../kit/facts.tsx'
@@ -36,8 +37,17 @@ const entriesIn = (plan: PlanView): number =>
   plan.pathsRefused +
   plan.unreadablePaths
 
-/** What a migration would do as things are. */
-export function Plan({ migrationId }: { readonly migrationId: string }) {
+/**
+ * What a migration would do as things are.
+ * @param actionPolicy by which it is planned; by default the migration's own
+ */
+export function Plan({
+  migrationId,
+  actionPolicy,
+}: {
+  readonly migrationId: string
+  readonly actionPolicy?: ActionPolicy
+}) {
   const session = useSession()
   const [plan, setPlan] = useState<PlanView>()
   const [error, setError] = useState<unknown>()
@@ -50,6 +60,7 @@ export function Plan({ migrationId }: { readonly migrationId: string }) {
         const now = await session.call(migrations.plan, {
           migrationId,
           ...(planId !== undefined && { planId }),
+          ...(actionPolicy !== undefined && { actionPolicy }),
         })
         if (leaving.signal.aborted) return
         setPlan(now)
@@ -60,7 +71,7 @@ export function Plan({ migrationId }: { readonly migrationId: string }) {
     }
     void ask()
     return () => leaving.abort()
-  }, [session, migrationId, round])
+  }, [session, migrationId, actionPolicy, round])
   if (error !== undefined) return <Failure title="The plan could not be created" error={error} />
   if (plan === undefined)
     return (
@@ -100,8 +111,9 @@ export function Plan({ migrationId }: { readonly migrationId: string }) {
       )}
       {plan.filesToReplace > 0 && (
         <Text size="sm" my="sm">
-          Files to replace exist at the target and are written again, as the action policy of the migration
-          says.
+          {actionPolicy === undefined
+            ? 'Files to replace exist at the target and are written again, as the action policy of the migration says.'
+            : 'Files to replace differ from those at the target. “Run again” compares all files, and copies what differs.'}
         </Text>
       )}
       {plan.deletionsNeedApproval && (

@@ -7,6 +7,7 @@ import type { migrations } from '../../../../subjects/migrations/migrations.ts'
 import { sizeText } from '../../../../subjects/kit/binary-size.ts'
 import { maxTextLength } from '../../../../subjects/kit/schemas.ts'
 import { shortened } from '../../../../subjects/kit/shortened.ts'
+import type { ActionPolicy } from '../../../../subjects/migrations/model/terms.ts'
 import type { PlanCounts } from '../../../../subjects/migrations/model/plan-terms.ts'
 import type { StoreBounds } from '../../../drivers/contract/bounds.ts'
 import { openDriver } from '../../../drivers/index.ts'
@@ -78,8 +79,11 @@ export class Plans {
 
   get handlers(): Pick<Handlers<typeof migrations>, 'plan'> {
     return {
-      plan: async ({ migrationId, planId }) => {
-        const plan = planId === undefined ? await this.#begin(migrationId) : this.#find(migrationId, planId)
+      plan: async ({ migrationId, planId, actionPolicy }) => {
+        const plan =
+          planId === undefined
+            ? await this.#begin(migrationId, actionPolicy)
+            : this.#find(migrationId, planId)
         const waited = new AbortController()
         await Promise.race([plan.done, delay(patienceMs, undefined, { ref: false, signal: waited.signal })])
         waited.abort()
@@ -102,9 +106,10 @@ export class Plans {
     )
   }
 
-  async #begin(migrationId: string): Promise<Kept> {
+  async #begin(migrationId: string, policy: ActionPolicy | undefined): Promise<Kept> {
     const { findMigration } = this.#dependencies
-    const record = await findMigration(migrationId)
+    const found = await findMigration(migrationId)
+    const record = policy === undefined ? found : { ...found, policy }
     this.#forgetOld()
     const atWork = [...this.#plans.values()].filter(({ status }) => status === 'IN_PROGRESS').length
     if (atWork >= maxAtOnce)
