@@ -5,7 +5,8 @@ import type { Contract } from '../../subjects/kit/contract.ts'
 import { GantryError, isGantryError } from '../../subjects/kit/errors.ts'
 import { fieldsOf, jsonSchema } from '../../subjects/kit/json-schema.ts'
 import { allPages } from '../../subjects/kit/pages.ts'
-import { listed, plural } from '../../subjects/kit/plural.ts'
+import { detachCommand, inUseText } from '../../subjects/kit/in-use.ts'
+import { plural } from '../../subjects/kit/plural.ts'
 import { type Context, type Globals, withSession } from '../context.ts'
 import { isUnreachable } from '../exit-codes.ts'
 import { unreadable } from '../failure.ts'
@@ -219,8 +220,8 @@ async function requireReplaceable(
   })
   if (users.length === 0) return
   const names = users.map((row) => String(row['migrationId']))
-  const which = listed('migration', names)
-  throw notChangeable(changed, new GantryError('IN_USE', `${id} is in use by ${which}: detach it first`))
+  const text = inUseText(id, names, 'detach it', (name) => detachCommand(attachedAs, name, id))
+  throw notChangeable(changed, new GantryError('IN_USE', text))
 }
 
 function notChangeable(

@@ -29,7 +29,7 @@ export interface Replacement {
   readonly delete: Contract
   readonly by: string
   /** Field of migrations that names it: one that has it keeps it from being deleted. */
-  readonly attachedAs?: string
+  readonly attachedAs?: 'exclusions' | 'inclusions'
 }
 
 /** What puts a name on a list of an object, and takes it off; both find the object by the field `of`. */

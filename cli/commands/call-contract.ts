@@ -2,6 +2,7 @@ import type { Contract, Input } from '../../subjects/kit/contract.ts'
 import { isGantryError } from '../../subjects/kit/errors.ts'
 import { contentsOf, type Part, partField } from '../../subjects/kit/download.ts'
 import { product } from '../../subjects/kit/names.ts'
+import { invalid } from '../../subjects/kit/validate.ts'
 import { contracts } from '../../subjects/index.ts'
 import { endedJob } from './job-end.ts'
 import { listedBy } from './existing-names.ts'
@@ -14,6 +15,7 @@ import { wantedOf } from '../output/form.ts'
 import { filled, present } from '../output/present.ts'
 import type { Session } from '../sign-in/session.ts'
 import type { Terminal } from '../output/terminal.ts'
+import type { Shape } from '../output/shape.ts'
 import { inputOf } from '../output/values.ts'
 
 /** Asks, on the caller's connection. */
@@ -26,6 +28,7 @@ export const callContract =
     const globals = command.optsWithGlobals<Globals & { yes?: true; wait?: true }>()
     const wanted = wantedOf(globals)
     const input = await inputOf(contract, shape, given, context)
+    requireNeeded(contract, shape, input)
     const { confirms } = contract.cli ?? {}
     if (confirms !== undefined) await confirm(context, filled(confirms, input), globals.yes === true)
     let reply: unknown
@@ -47,6 +50,19 @@ export const callContract =
     const isWrong = globals.wait === true ? !hasEndedWell(contract, reply) : isFailure(contract, reply)
     if (isWrong) context.exitCode = exitCodes.failed.status
   }
+
+/**
+ * Services take a request without a field that is needed for its default, and then refuse that: here it was forgotten.
+ * @throws GantryError INVALID_INPUT that names all that is missing
+ */
+function requireNeeded({ cli }: Contract, shape: Shape, input: Input<Contract>): void {
+  const fields = input as Readonly<Record<string, unknown>>
+  const isMissing = (name: string) => fields[name] === undefined
+  if (cli?.needed?.some(isMissing) !== true) return
+  const missing = [...shape.args, ...shape.flags].filter(({ name, required }) => required && isMissing(name))
+  const problems = missing.map(({ name }) => ({ field: name, problem: 'is required' }))
+  throw withFlags(invalid(problems), shape)
+}
 
 /** What is not there, or is there already, with the command that shows what there is, unless the service has named one. */
 function withList(error: unknown, { resource }: Contract): unknown {

@@ -234,7 +234,7 @@ function withoutLists(row: Row, before: string): { readonly plain: Row; readonly
 }
 
 /** Fields whose texts are the platform's own, and may name commands. */
-const ownTexts = ['conditions', 'detail', 'explanation', 'message', 'stateText']
+const ownTexts = ['conditions', 'detail', 'explanation', 'message', 'stateText', 'summary']
 
 function cellText(terminal: Terminal, value: unknown, name: string, schema: JsonSchema | undefined): string {
   const text = valueText(value, name, schema)

@@ -48,7 +48,8 @@ export const builtInRules: readonly StoredRule[] = [
   }),
   rule('key-expiring', {
     name: 'key-expiring',
-    description: 'An API key expires soon: replace it',
+    description:
+      'An API key expires soon (within the threshold, and in the last third of its lifetime): replace it',
     threshold: 14,
   }),
   rule('migration-failed', {

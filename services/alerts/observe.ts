@@ -3,19 +3,19 @@ import { call } from '../../broker/rpc/client.ts'
 import type { NatsConnection } from '../../broker/rpc/connection.ts'
 import { storageUse } from '../../broker/state/storage.ts'
 import type { AlertKindName } from '../../subjects/observability/alert-model.ts'
-import type { ConditionReason } from '../../subjects/migrations/model/condition-terms.ts'
 import { isGantryError } from '../../subjects/kit/errors.ts'
 import { extensionsInternal } from '../../subjects/extensions/extensions.ts'
 import { keysInternal } from '../../subjects/access/keys.ts'
 import { platformSource } from '../../subjects/observability/metric-model.ts'
-import type { Migration, MigrationState } from '../../subjects/migrations/model/model.ts'
+import type { Migration } from '../../subjects/migrations/model/model.ts'
 import { migrations } from '../../subjects/migrations/migrations.ts'
 import { type MetadataMigration, metadataMigrations } from '../../subjects/metadata/migrations.ts'
 import { observability } from '../../subjects/observability/observability.ts'
 import { allPages } from '../../subjects/kit/pages.ts'
-import { plural } from '../../subjects/kit/plural.ts'
 import { maxTextLength } from '../../subjects/kit/schemas.ts'
 import { shortened } from '../../subjects/kit/shortened.ts'
+import { dayMs, expiring } from './expiring.ts'
+import { failed } from './failed.ts'
 import type { Observation } from './judge.ts'
 import { lagging } from './lagging.ts'
 import { metadataFailure, metadataLagging } from './metadata.ts'
@@ -23,8 +23,6 @@ import type { StoredRule } from './record.ts'
 
 /** Fewer answers than these make no rate: one that failed of three is no fault of the platform. */
 const minRequests = 20
-
-const dayMs = 86_400_000
 
 /** Looks at what rules of a kind are about. What a migration is asked for is asked once in a look. */
 type Observe = (rule: StoredRule, look: Look) => Promise<Observation[]>
@@ -55,29 +53,6 @@ export class Look {
   storage(): ReturnType<typeof storageUse> {
     return (this.#storage ??= storageUse(this.connection))
   }
-}
-
-/** Nothing is moved, or known to be, while one of these holds. */
-const standstills: readonly ConditionReason[] = [
-  'SOURCE_UNREACHABLE',
-  'SOURCE_REFUSES',
-  'SOURCE_THROTTLED',
-  'TARGET_UNREACHABLE',
-  'TARGET_REFUSES',
-  'TARGET_THROTTLED',
-  'CANNOT_GO_ON',
-  'SOURCE_CHANGED',
-]
-/** What was found is copied by then, but for what failed. */
-const doneStates: readonly MigrationState[] = ['COMPLETED', 'LIVE', 'WAITING_FOR_NEXT_RECURRENCE']
-
-function failureOf({ abortReason, conditions, state, failedPathCount }: Migration): string | undefined {
-  if (abortReason === 'AUTO_ABORTED') return 'was aborted'
-  const standstill = conditions.find(({ reason }) => standstills.includes(reason))
-  if (standstill !== undefined) return `is blocked: ${standstill.message}`
-  if (doneStates.includes(state) && failedPathCount > 0)
-    return `has ${plural(failedPathCount, 'path')} that ${failedPathCount === 1 ? 'was' : 'were'} not copied`
-  return undefined
 }
 
 async function sumOf(connection: NatsConnection, name: string, windowSeconds: number): Promise<number> {
@@ -127,19 +102,10 @@ const observers: Readonly<Record<AlertKindName, Observe>> = {
   'key-expiring': async ({ threshold = 0 }, { connection }) => {
     const nowMs = Date.now()
     const by = new Date(nowMs + threshold * dayMs).toISOString()
-    return (await call(connection, keysInternal.expiring, { by })).map(({ id, expires }) => ({
-      object: id,
-      value: rounded((Date.parse(expires) - nowMs) / dayMs),
-      summary: `the key ${id} expires at ${expires}`,
-    }))
+    const keys = await call(connection, keysInternal.expiring, { by })
+    return keys.flatMap((key) => expiring(key, threshold, nowMs))
   },
-  'migration-failed': async (_, look) =>
-    (await look.migrations()).flatMap((migration) => {
-      const failure = failureOf(migration)
-      const { migrationId } = migration
-      if (failure === undefined) return []
-      return [{ object: migrationId, summary: `the migration ${migrationId} ${failure}` }]
-    }),
+  'migration-failed': async (_, look) => (await look.migrations()).flatMap((migration) => failed(migration)),
   'migration-lagging': async ({ threshold = 0 }, look) =>
     (await look.migrations()).flatMap((migration) => lagging(migration, threshold)),
   'metadata-migration-failed': async (_, look) =>

@@ -8,6 +8,7 @@ import {
   isDiscoverable,
 } from '../../subjects/filesystems/filesystems.ts'
 import type { filesystemsInternal } from '../../subjects/filesystems/internal.ts'
+import { inUseText } from '../../subjects/kit/in-use.ts'
 import { itOrThem, listed } from '../../subjects/kit/plural.ts'
 import { maxPageLength } from '../../subjects/kit/schemas.ts'
 import { StoreError, timeOf } from '../drivers/index.ts'
@@ -63,7 +64,12 @@ export function filesystemHandlers(dependencies: FilesystemDependencies): Handle
     if (uses.length === 0) return
     throw new GantryError(
       'IN_USE',
-      `${fileSystemId} is in use by ${listed('migration', uses)}: delete ${itOrThem(uses)} first`,
+      inUseText(
+        fileSystemId,
+        uses,
+        `delete ${itOrThem(uses)}`,
+        (name) => `migrations delete ${shellArgument(name)}`,
+      ),
       {
         details: { migrations: uses },
       },
@@ -207,7 +213,12 @@ const reportedLine = (lastMs: number | undefined): CheckLine => ({
 const inUse = ({ migrations, isBegun }: PlaceInUse, place: string): string =>
   isBegun
     ? `${place} is in use by ${listed('migration', migrations)}, which started during the removal: the removal was stopped and may be incomplete`
-    : `${place} is in use by ${listed('migration', migrations)}: stop ${itOrThem(migrations)} first`
+    : inUseText(
+        place,
+        migrations,
+        `stop ${itOrThem(migrations)}`,
+        (name) => `migrations stop ${shellArgument(name)}`,
+      )
 
 /** Why a removal broke off after something was gone: callers, and the audit log, are told how much. */
 function partlyRemoved(error: Error, record: FilesystemRecord, removed: number): unknown {

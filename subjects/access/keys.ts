@@ -226,7 +226,7 @@ export const keysInternal = internalResource('keys', {
   expiring: {
     summary: 'List valid keys, except sessions, that expire by a given time, earliest first',
     input: strict({ by: Timestamp('Latest expiry time') }),
-    output: list(strict({ id: KeyId, expires: Timestamp('Expiry time') })),
+    output: list(strict({ id: KeyId, created: Key.properties.created, expires: Timestamp('Expiry time') })),
     errors: [],
     http: [],
   },

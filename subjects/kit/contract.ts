@@ -30,7 +30,7 @@ export interface CliShape {
   readonly verb?: string
   /** Fields given by position, in order; the rest are flags. */
   readonly args?: readonly string[]
-  /** Optional fields whose default is always refused: help calls them required. */
+  /** Optional fields whose default is always refused: the command line requires them. */
   readonly needed?: readonly string[]
   /** Fields that other programs must not see in the list of processes: they can be read from a file or standard input. */
   readonly secrets?: readonly string[]

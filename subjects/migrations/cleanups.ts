@@ -65,7 +65,7 @@ export const cleanups = resource('cleanups', {
   create: {
     summary: 'Remove files from the source that a completed migration has copied',
     description:
-      'Each file is compared with the target byte by byte immediately before it is removed. Files that differ, are missing at the target, are excluded or change meanwhile stay and are listed in the reports. Empty folders are removed, except the migration root. Only for one-time migrations, and not while another migration reads the same source.',
+      'Each file is compared with the target byte by byte immediately before it is removed. Files that differ, are missing at the target, are excluded or change meanwhile stay and are listed in the reports. Empty folders are removed, except the migration root. Only content is compared: a file whose mode, owner or attributes differ at the target is removed all the same, and these are lost, so run `verifications create … --level metadata` first. Only for one-time migrations, and not while another migration reads the same source.',
     input: strict({ migrationId, ...configuration }),
     output: Cleanup,
     errors: [...jobErrors.state, 'LIMIT_REACHED'],

@@ -49,12 +49,14 @@ export const alertKinds = {
     object: 'key id',
     threshold: {
       unit: 'days',
-      meaning: 'days before the key expires, fires within this time',
+      meaning:
+        'days before the key expires, fires within this time, but not before the last third of its lifetime',
       maximum: maxDays,
     },
   },
   'migration-failed': {
-    meaning: 'A migration was aborted, is blocked, or completed with paths that were not copied',
+    meaning:
+      'A migration was aborted, is blocked, waits for approval of deletions, or completed with paths that were not copied',
     object: 'migration name',
     migrationOf: 'files',
   },

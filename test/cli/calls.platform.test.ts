@@ -150,12 +150,25 @@ test('input that the service refuses is named as it was typed, exit code 2', asy
   expect({ code, out }).toEqual({ code: 2, out: '' })
   expect(err).toMatch(/^error: .*--role \(role\) is required.*\(INVALID_INPUT, request \w+\)\n$/)
   expect(err).toMatch(/--fs-root \(fsRoot\) must/)
-  const json = await operator('filesystems', 'create-local', 'x', '--json')
+  const json = await operator('filesystems', 'create-local', 'x', '--fs-root', '/x', '--json')
   expect(JSON.parse(json.err)).toMatchObject({
     code: 'INVALID_INPUT',
     details: [{ field: 'role', problem: 'is required' }],
     requestId: expect.any(String) as string,
   })
+})
+
+test('a flag whose default is always refused is asked for before the call, with all others that are missing', async () => {
+  for (const words of [['create-local', 'x'], ['check-local']]) {
+    const { code, err } = await operator('filesystems', ...words, '--role', 'source')
+    expect({ code, err }).toEqual({
+      code: 2,
+      err: 'error: --fs-root (fsRoot) is required (INVALID_INPUT)\n',
+    })
+    expect((await operator('filesystems', ...words)).err).toMatch(
+      /^error: --role \(role\) is required; --fs-root \(fsRoot\) is required \(INVALID_INPUT\)\n$/,
+    )
+  }
 })
 
 test('a field inside an object is named by its flag, too', async () => {

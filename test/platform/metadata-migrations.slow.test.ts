@@ -311,7 +311,7 @@ test('commands are for some states, and a rule or catalog that is used stays', a
       platform.call(metadataCatalogs.delete, { catalogId: `${side}-${count}` }),
     ).rejects.toMatchObject({
       code: 'IN_USE',
-      message: `${side}-${count} is in use by migration ${migrationName}: delete it first`,
+      message: `${side}-${count} is in use by migration ${migrationName}: delete it first with "gantry metadata-migrations delete ${migrationName}"`,
       details: { migrations: [migrationName] },
     })
   expect(await platform.call(metadataRules.test, { table: 'sales.anything' })).toEqual({ ruleNames: ['all'] })

@@ -2,7 +2,7 @@ import { subjectToken } from '../../../subjects/kit/names.ts'
 import type { KeyCollection, StoredKey } from './keys.ts'
 
 /** When a key ends, by itself or because it was revoked. */
-export type KeyEnd = Pick<StoredKey, 'id' | 'kind' | 'expires' | 'revoked'>
+export type KeyEnd = Pick<StoredKey, 'id' | 'kind' | 'created' | 'expires' | 'revoked'>
 
 /**
  * The keys that end or have ended, in memory: whoever looks for them again and again need not read all keys. A change is
@@ -38,10 +38,11 @@ export class KeyEnds {
       this.#byToken.delete(token)
       return
     }
-    const { id, kind, expires, revoked } = key
+    const { id, kind, created, expires, revoked } = key
     this.#byToken.set(token, {
       id,
       kind,
+      created,
       ...(expires === undefined ? {} : { expires }),
       ...(revoked === undefined ? {} : { revoked }),
     })

@@ -25,8 +25,10 @@ export const keyPermissionHandlers = (
   expiring: ({ by }) => {
     const until = Date.parse(by)
     return [...ends.all()]
-      .flatMap(({ id, kind, expires, revoked }) =>
-        expires !== undefined && kind !== 'session' && revoked === undefined ? [{ id, expires }] : [],
+      .flatMap(({ id, kind, created, expires, revoked }) =>
+        expires !== undefined && kind !== 'session' && revoked === undefined
+          ? [{ id, created, expires }]
+          : [],
       )
       .filter(({ expires }) => Date.parse(expires) > Date.now() && Date.parse(expires) <= until)
       .toSorted((a, b) => (a.expires < b.expires ? -1 : 1))

@@ -14,7 +14,9 @@ import type { CatalogQuestions, NamePage, QuestionKind } from '../catalogs/quest
 import type { MetadataDependencies } from './dependencies.ts'
 import { checkOfKeptOnly, isKeptOnly, requireOptions, requireSpoken } from './kept-only.ts'
 import { type CatalogRecord, publicCatalog, sealedOptions, specOf, specWith } from './record.ts'
-import { itOrThem, listed } from '../../../subjects/kit/plural.ts'
+import { inUseText } from '../../../subjects/kit/in-use.ts'
+import { itOrThem } from '../../../subjects/kit/plural.ts'
+import { shellArgument } from '../../../subjects/kit/shell-word.ts'
 
 /** Settings whose values nobody is shown; servers refuse only some of them. */
 const secretSetting = /passw|secret|credential|token|(?:access|private|account|shared)[._-]?key/i
@@ -79,7 +81,12 @@ export function catalogHandlers(dependencies: MetadataDependencies): Handlers<ty
       if (users.length > 0)
         throw new GantryError(
           'IN_USE',
-          `${catalogId} is in use by ${listed('migration', users.slice(0, 10))}: delete ${itOrThem(users)} first`,
+          inUseText(
+            catalogId,
+            users.slice(0, 10),
+            `delete ${itOrThem(users)}`,
+            (name) => `metadata-migrations delete ${shellArgument(name)}`,
+          ),
           { details: { migrations: users } },
         )
       await catalogs.delete(catalogId)

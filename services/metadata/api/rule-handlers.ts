@@ -7,7 +7,9 @@ import { maxPageLength } from '../../../subjects/kit/schemas.ts'
 import type { MetadataRule, metadataRules } from '../../../subjects/metadata/rules.ts'
 import type { MetadataMigrationRecord, RuleRecord } from '../migrations/record.ts'
 import { Scope } from '../migrations/scope.ts'
-import { itOrThem, listed } from '../../../subjects/kit/plural.ts'
+import { inUseText } from '../../../subjects/kit/in-use.ts'
+import { itOrThem } from '../../../subjects/kit/plural.ts'
+import { shellArgument } from '../../../subjects/kit/shell-word.ts'
 
 export interface RuleDependencies {
   readonly owners: Owners
@@ -56,7 +58,12 @@ export function ruleHandlers({
       if (users.length > 0)
         throw new GantryError(
           'IN_USE',
-          `${ruleName} is in use by ${listed('migration', users.slice(0, 10))}: change or delete ${itOrThem(users)} first`,
+          inUseText(
+            ruleName,
+            users.slice(0, 10),
+            `change ${itOrThem(users)}, or delete ${itOrThem(users)}`,
+            (name) => `metadata-migrations delete ${shellArgument(name)}`,
+          ),
         )
       await rules.delete(ruleName)
       return {}

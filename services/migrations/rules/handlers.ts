@@ -8,7 +8,7 @@ import type { MigrationRecord } from '../lifecycle/record.ts'
 import { explainer, type RuleDependencies } from './explain.ts'
 import { normalRule, normalRules } from './normal.ts'
 import { defaultViews, globalViews, restrictionViews, ruleView } from './view.ts'
-import { listed } from '../../../subjects/kit/plural.ts'
+import { detachCommand, inUseText } from '../../../subjects/kit/in-use.ts'
 
 type Common = Omit<Handlers<typeof inclusionContracts>, 'list'>
 
@@ -46,9 +46,8 @@ function ruleHandlers(
         .map(({ migrationId }) => migrationId)
         .slice(0, maxPageLength)
       if (users.length > 0 && !ruleView(effect, await rules.get(effect, id)).defaultExclusion) {
-        throw new GantryError('IN_USE', `${id} is in use by ${listed('migration', users)}: detach it first`, {
-          details: { migrations: users },
-        })
+        const text = inUseText(id, users, 'detach it', (name) => detachCommand(field, name, id))
+        throw new GantryError('IN_USE', text, { details: { migrations: users } })
       }
       await rules.delete(effect, id)
       return {}

@@ -341,13 +341,13 @@ test('what nothing changes is made again where it is not in use; what fails keep
   expect(dry.out).toMatch(/exclusion-file-size +large +would be replaced/)
   expect(dry.out).toMatch(/exclusion-regex +no-temporary-files +would fail/)
   expect(dry.err).toMatch(
-    /exclusion-regex no-temporary-files: regex cannot be changed: no-temporary-files is in use by migration nightly: detach it first, or/,
+    /exclusion-regex no-temporary-files: regex cannot be changed: no-temporary-files is in use by migration nightly: detach it first with "gantry exclusions detach nightly no-temporary-files", or/,
   )
   const { err, out, code } = await operator(['apply', '-f', '-', '-o', 'json'], secrets, text)
   expect(code).toBe(1)
   const message = (JSON.parse(err) as { message: string }).message
   expect(message).toMatch(
-    /^2 of \d+ objects failed: stdin:\d+: exclusion-regex no-temporary-files: regex cannot be changed: no-temporary-files is in use by migration nightly: detach it first, or give the object in the file another name; stdin:\d+: migration always: path cannot be changed: delete the object, then apply the file again$/,
+    /^2 of \d+ objects failed: stdin:\d+: exclusion-regex no-temporary-files: regex cannot be changed: no-temporary-files is in use by migration nightly: detach it first with "gantry exclusions detach nightly no-temporary-files", or give the object in the file another name; stdin:\d+: migration always: path cannot be changed: delete the object, then apply the file again$/,
   )
   expect(actions(out).filter(({ action }) => action === 'failed')).toMatchObject([
     { name: 'no-temporary-files', error: expect.stringContaining('is in use') },

@@ -4,11 +4,12 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Alert, AlertKindName } from '../../../subjects/observability/alert-model.ts'
 import { alerts } from '../../../subjects/observability/alerts.ts'
+import { openKeys } from '../../../services/access/keys/keys.ts'
 import { keys } from '../../../subjects/access/keys.ts'
 import { files } from '../../../subjects/kit/names.ts'
 import { migrations } from '../../../subjects/migrations/migrations.ts'
 import { gantry } from '../../cli/support.ts'
-import { createClient, createKey } from '../../support/keys.ts'
+import { connectInside, createClient, createKey } from '../../support/keys.ts'
 import { addLocal, createFolder, migrate } from '../../support/migrations.ts'
 import { createHome, startTestPlatform, type TestPlatform } from '../../support/platform.ts'
 import { isSignedWith, type Receiver, startReceiver } from '../../support/receiver.ts'
@@ -41,6 +42,15 @@ const atOnce = (name: string, kind: AlertKindName, more: { threshold?: number } 
   platform.call(alerts['put-rule'], { name, kind, forSeconds: 0, keepFiringForSeconds: 0, ...more })
 
 const nobody = { pub: { allow: [] }, sub: { allow: [] } }
+/** Makes a key of which two of ten days are left. */
+async function expiringKey(): Promise<string> {
+  const { id } = await createKey(platform, nobody, { expiresInDays: 2 })
+  const { connection } = await connectInside(platform)
+  const created = new Date(Date.now() - 8 * 86_400_000).toISOString()
+  await (await openKeys(connection)).update(id, (key) => ({ ...key, created }))
+  await connection.close()
+  return id
+}
 
 describe('rules', () => {
   const rest = (method: string, path: string, body?: object) =>
@@ -141,7 +151,7 @@ describe('alerts', () => {
     await platform.call(alerts['delete-rule'], { name: 'full' })
     await untilResolved('full', 'max_file')
 
-    const { id } = await createKey(platform, nobody, { expiresInDays: 2 })
+    const id = await expiringKey()
     expect((await untilFiring('key-expiring', id)).value).toBeCloseTo(2, 1)
     await platform.call(keys.revoke, { id })
     await untilResolved('key-expiring', id)
@@ -230,7 +240,7 @@ describe('webhooks', () => {
       callback: (_, message) => void facts.push([message.subject.split('.')[4], message.json()]),
     })
     await client.connection.flush()
-    const { id: key } = await createKey(platform, nobody, { expiresInDays: 1 })
+    const key = await expiringKey()
     const { id } = await untilFiring('key-expiring', key)
     await until('a message', () => messages(key).length === 1)
     await platform.call(keys.revoke, { id: key })
@@ -271,7 +281,7 @@ describe('webhooks', () => {
 
   test('that do not take a message get it again, over a restart, with the same id', async () => {
     receiver.answer = (response) => response.writeHead(503).end()
-    const { id: key } = await createKey(platform, nobody, { expiresInDays: 1 })
+    const key = await expiringKey()
     await untilFiring('key-expiring', key)
     await until('an attempt that failed', async () => {
       const [webhook] = await platform.call(alerts.webhooks, {})

@@ -104,7 +104,7 @@ describe('where a migration works', () => {
   ])('nothing goes %s, and the migration is named', async (_, path, fileSystemId) => {
     await expect(remove(path, { recursive: true, fileSystemId })).rejects.toMatchObject({
       code: 'IN_USE',
-      message: `${path} of ${fileSystemId} is in use by migration busy: stop it first`,
+      message: `${path} of ${fileSystemId} is in use by migration busy: stop it first with "gantry migrations stop busy"`,
       details: { migrations: ['busy'] },
     })
     expect(existsSync(at('tree/inner/file'))).toBe(true)
