@@ -2,7 +2,7 @@ import type { Entry, StorePath } from '../../drivers/contract/driver.ts'
 import { stated } from '../compare/stated.ts'
 import { targetPath } from '../run/mappings.ts'
 import { mayReplace } from '../tree/in-the-way.ts'
-import { hasSameLink, isOwn, isSkipped, type missingAt, missingFound } from '../tree/live.ts'
+import { hasSameLink, isOwn, type missingAt, missingFound } from '../tree/live.ts'
 import {
   type Left,
   mayRemoveAll,
@@ -44,7 +44,7 @@ export class Comparing {
     if (its.type === 'symlink') return (await hasSameLink(run, at, false)) ? 'nothing' : 'copy'
     const both = { source: its, target: itsThere, at, there: targetPath(run, at) }
     const { source, target } = await stated(run, both)
-    return isSkipped(run, source, target) ? 'nothing' : missingFound(run, source, target)
+    return missingFound(run, source, target)
   }
 
   /** Which entries go of what is only at the target at a path; undefined where nothing does as long as the source is empty. */

@@ -11,6 +11,7 @@ import type { Collected } from './findings.ts'
 import type { Pair } from './pairs.ts'
 import type { PlanBy } from './plan-by.ts'
 import { emptyFolder, mayDelete, type RemovalTrial, type Removed } from '../tree/remove-tree.ts'
+import { skippedLacks } from '../tree/live.ts'
 import { isKnownLink } from '../tree/same-content.ts'
 import { isTrash } from '../tree/trash.ts'
 import { type Judge, requireRoot } from './walk.ts'
@@ -116,7 +117,9 @@ export class Planner implements Judge {
       return (await isKnownLink(this.#run, this.#run.spec.policy, at)) ? 'nothing' : 'copy'
     }
     const isHere = isKnown(this.#run.spec.policy, source, target, this.#grainMs)
-    return isHere === 'unread' ? 'unknown' : isHere ? 'nothing' : 'copy'
+    if (isHere === 'unread') return 'unknown'
+    if (!isHere) return 'copy'
+    return skippedLacks(this.#run, source, target) === undefined ? 'nothing' : 'attributes'
   }
 
   async #onlyTarget({ target, there }: Pair, path: StorePath, found: Collected): Promise<Side | undefined> {
