@@ -68,7 +68,9 @@ export function dress(
   if (mode !== undefined) {
     const kept = mode & (isOwned ? permissionBits | specialBits : permissionBits | (isFolder ? stickyBit : 0))
     const has = present.mode === 'as-asked' ? mode & permissionBits : present.mode
-    const isTaken = kept === has || attempt(() => fchmodSync(fd, kept))
+    // A file that is given away loses set-user-id and set-group-id with that.
+    const mayHaveLost = (kept & specialBits) !== 0 && isOwned
+    const isTaken = (kept === has && !mayHaveLost) || attempt(() => fchmodSync(fd, kept))
     if (!isTaken || kept !== (mode & (permissionBits | specialBits))) lose('mode')
   }
   if (modifiedMs !== undefined && !attempt(() => setModified(fd, modifiedMs), isFolder)) lose('time')

@@ -45,6 +45,12 @@ const wordsByCode: Record<string, string> = {
   ELOOP: 'a symbolic link stands here; links are not followed',
 }
 
+/** Of a file that is only read. */
+const wordsOfReading: Record<string, string> = {
+  ...wordsByCode,
+  EACCES: 'permission denied: allow the user that runs Gantry to read it and to enter its folder',
+}
+
 /** Whether a thrown value is the operating system's error of this code. */
 export const isErrno = (error: unknown, code: string): boolean =>
   error instanceof Error && (error as NodeJS.ErrnoException).code === code
@@ -54,7 +60,18 @@ export const isErrno = (error: unknown, code: string): boolean =>
  * system error (a fault of ours) is handed back to be thrown as it is.
  * @param side which side of a copy it was
  */
-export function localError(error: unknown, side?: StoreSide): unknown {
+export const localError = (error: unknown, side?: StoreSide): unknown => saidError(error, side, wordsByCode)
+
+/** Opens a file of which nothing but reading is wanted. Throws system errors; `permission` where that is denied, and says no more. */
+export function reading<T>(open: () => T): T {
+  try {
+    return open()
+  } catch (error) {
+    throw isErrno(error, 'EACCES') ? saidError(error, undefined, wordsOfReading) : error
+  }
+}
+
+function saidError(error: unknown, side: StoreSide | undefined, wordsOf: Record<string, string>): unknown {
   if (error instanceof StoreError)
     return side === undefined || error.side !== undefined
       ? error
@@ -62,7 +79,7 @@ export function localError(error: unknown, side?: StoreSide): unknown {
   if (!(error instanceof Error)) return error
   const { code, errno, syscall } = error as NodeJS.ErrnoException
   if (code === undefined || errno === undefined) return error
-  const words = wordsByCode[code] ?? getSystemErrorMessage(errno) ?? 'unknown error'
+  const words = wordsOf[code] ?? getSystemErrorMessage(errno) ?? 'unknown error'
   const message = `${words} (${code}${syscall === undefined ? '' : ` in ${syscall}`})`
   return new StoreError(failureByCode[code] ?? 'io', message, { cause: error, side })
 }

@@ -47,7 +47,10 @@ function mkdirOrFind(absolutePath: Buffer, mode: number, check: (found: Stats) =
   }
   const found = lstatSync(absolutePath)
   if (!found.isDirectory()) {
-    throw new StoreError('unsupported', 'something that is no folder stands where the folder should go')
+    throw new StoreError(
+      'unsupported',
+      'something that is no folder stands where the folder should go: rename or delete it, then retry',
+    )
   }
   check(found)
   return false

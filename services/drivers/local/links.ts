@@ -1,6 +1,6 @@
 import { lstatSync, readlinkSync, statSync, type Stats } from 'node:fs'
 import { StoreError, type StorePath } from '../contract/driver.ts'
-import { isErrno } from './errors.ts'
+import { isErrno, reading } from './errors.ts'
 import { openForReading, openPinned } from './file.ts'
 import { contains, Pinned, realPath, type LocalRoot } from './root.ts'
 import { parentOf } from '../paths/path-text.ts'
@@ -74,10 +74,10 @@ const refused = (why: string, cause?: unknown) =>
  */
 export function openSource(root: LocalRoot, path: StorePath, absolute: Buffer, follow: boolean): number {
   try {
-    return openForReading(absolute)
+    return reading(() => openForReading(absolute))
   } catch (error) {
     if (!follow || !isErrno(error, 'ELOOP')) throw error
-    return following(root, path, absolute, (followed) => openPinned(followed.path))
+    return following(root, path, absolute, (followed) => reading(() => openPinned(followed.path)))
   }
 }
 

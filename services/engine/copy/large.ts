@@ -22,7 +22,7 @@ import { unlessOvertaken } from '../tree/overtaken.ts'
 import { joinPath, relativePath } from '../items/paths.ts'
 import { Outcome } from '../run/outcome.ts'
 import { isWorthRetry } from '../run/retry.ts'
-import { readsFirst, sizeOfSame } from '../tree/same-content.ts'
+import { readsFirst, sizeOfSkipped } from '../tree/same-content.ts'
 import { isWorthSharing } from './spread.ts'
 import {
   atTarget,
@@ -43,9 +43,10 @@ const minPieceBytes = 256 * 1024
 /** What is left of the item when the target has the content already: nothing. Undefined when it is to be copied. */
 export async function skipLarge(run: Run, item: Large): Promise<ItemResult | undefined> {
   if (!readsFirst(policyOf(run, item))) return undefined
-  const sizeBytes = await sizeOfSame(run, storePath(run, item.path))
+  const counts = noCounts()
+  const sizeBytes = await sizeOfSkipped(run, storePath(run, item.path), counts)
   if (sizeBytes === undefined) return undefined
-  return { counts: { ...noCounts(), filesSkipped: 1, bytesSkipped: sizeBytes }, failures: [] }
+  return { counts: { ...counts, filesSkipped: 1, bytesSkipped: sizeBytes }, failures: [] }
 }
 
 /**

@@ -17,7 +17,7 @@ import { storeError } from '../../drivers/contract/store-error.ts'
 import { overtaken } from '../tree/overtaken.ts'
 import { joinPath, textFromPath } from '../items/paths.ts'
 import { isOutage, isWorthRetry } from '../run/retry.ts'
-import { readsFirst, sizeOfSame } from '../tree/same-content.ts'
+import { readsFirst, sizeOfSkipped } from '../tree/same-content.ts'
 import {
   concurrencyOf,
   directCopy,
@@ -195,7 +195,7 @@ async function notCopied(
 
 /** Whether the target has the content of a file already, so that it is not copied. */
 async function isSkipped(run: Run, entry: TransferEntry, progress: Progress): Promise<boolean> {
-  const sizeBytes = await sizeOfSame(run, progress.pathOf(entry))
+  const sizeBytes = await sizeOfSkipped(run, progress.pathOf(entry), progress.counts)
   if (sizeBytes !== undefined) progress.skipped(sizeBytes)
   return sizeBytes !== undefined
 }

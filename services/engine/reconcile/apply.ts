@@ -30,7 +30,7 @@ import {
 } from '../tree/live.ts'
 import { isMapped, targetPath } from '../run/mappings.ts'
 import { stated } from '../compare/stated.ts'
-import { changedBy, giveAttributes, matchFolder } from '../tree/match-folder.ts'
+import { changedBy, dressSkipped, giveAttributes, matchFolder } from '../tree/match-folder.ts'
 import { countLosses, linksOf } from '../run/metadata.ts'
 import { isName, joinPath } from '../items/paths.ts'
 import { Removals } from './removals.ts'
@@ -335,7 +335,10 @@ export class Applying {
     if (its.type === 'symlink') return !(await hasSameLink(run, path, isTold))
     const both = { source: its, target: itsThere, at: path, there: targetPath(run, path) }
     const { source: entry, target: there } = await stated(run, both)
-    if (!isTold && isSkipped(run, entry, there)) return false
+    if (!isTold && isSkipped(run, entry, there)) {
+      await dressSkipped(run, { path, source: entry, target: there }, this.#account.counts, 'givable')
+      return false
+    }
     const missing = isTold ? missingAt(run, entry, there, isTold) : missingFound(run, entry, there)
     if (isTold && missing !== 'nothing' && mayHaveOthers(run, entry)) this.#account.hasOtherNames = true
     if (missing === 'copy') return true

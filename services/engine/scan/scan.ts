@@ -4,6 +4,7 @@ import type { Entry, Losses, StoreError, StorePath } from '../../drivers/contrac
 import { nameOf, parentOf } from '../../drivers/paths/path-text.ts'
 import { ChangedNames } from '../items/changed-folders.ts'
 import type { Children } from '../items/children.ts'
+import { concurrently } from '../../../broker/common/concurrently.ts'
 import { lookBeside } from '../tree/beside.ts'
 import { checkAccepted } from '../copy/copy.ts'
 import { add, noCounts, type Counts, type ItemResult } from '../run/counts.ts'
@@ -15,8 +16,9 @@ import type { Region, Rest } from '../items/items.ts'
 import { isExcluded, judgeFolder } from '../tree/judge.ts'
 import { isKnown } from '../compare/entries.ts'
 import { statedPairs } from '../compare/stated.ts'
-import { isOwn, isWatched } from '../tree/live.ts'
+import { isOwn, isWatched, skippedLacks } from '../tree/live.ts'
 import { isMapped, targetPath } from '../run/mappings.ts'
+import { dressSkipped, type Skipped } from '../tree/match-folder.ts'
 import { Outcome } from '../run/outcome.ts'
 import { storeError } from '../../drivers/contract/store-error.ts'
 import { withLinks } from '../tree/links.ts'
@@ -190,6 +192,7 @@ async function scanFolder(
           ? undefined
           : await statedPairs(run, path, there)
       let holdsFiles = false
+      const skipped: Skipped[] = []
       for (const entry of entries) {
         // Patterns of people may take their time.
         if (run.rules !== undefined && performance.now() >= turnEndsMs) {
@@ -210,9 +213,12 @@ async function scanFolder(
           (mayBeSameLink(entry, policy, there)
             ? await isKnownLink(run, policy, joinPath(path, entry.name))
             : isKnown(policy, source, target, grainMs) === true)
+        if (isHere && target !== undefined && skippedLacks(run, source, target) !== undefined)
+          skipped.push({ path: joinPath(path, entry.name), source, target })
         const isNeeded = take(entry, isHere, error === undefined ? taken : undefined, counts)
         holdsFiles = isNeeded || holdsFiles
       }
+      await concurrently(skipped, concurrencyOf(run), (file) => dressSkipped(run, file, counts))
       if (!isMade && holdsFiles) {
         isMade = true
         await make()

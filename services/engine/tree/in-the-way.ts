@@ -44,6 +44,6 @@ export const mayReplace = (run: Run): MayRemove => {
 /** The failure of what has no room, in the words of the drivers. @param there what the target has in its place */
 export const inTheWay = ({ type }: Pick<Entry, 'type'>): StoreError => {
   const [what, other] = type === 'folder' ? ['a folder', 'file'] : ['something that is no folder', 'folder']
-  const reason = 'what was there before the migration, or is excluded, stays'
+  const reason = 'what was there before the migration, or is excluded, stays: rename or delete it, then retry'
   return targetError(new StoreError('unsupported', `${what} stands where the ${other} should go; ${reason}`))
 }

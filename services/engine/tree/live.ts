@@ -129,6 +129,21 @@ export function missingAt(
 export const hasAttributes = (run: Run, source: Entry, target: Entry, isTold: boolean): boolean =>
   attributesDifferBy(run, source, target, isTold ? 'all' : 'givable') === undefined
 
+/**
+ * Which attribute a file lacks that the policy leaves as it is at the target, as far as what was listed or looked at tells.
+ * In a bucket nothing: attributes are written there by writing the object's metadata, or all of it, once more.
+ * @param which as for `attributesDifferBy`
+ */
+export const skippedLacks = (
+  run: Run,
+  source: Entry,
+  target: Entry,
+  which: 'all' | 'givable' = 'all',
+): ReturnType<typeof attributesDifferBy> =>
+  run.target.capabilities.folders === 'real' && source.type === 'file'
+    ? attributesDifferBy(run, source, target, which)
+    : undefined
+
 /** Whether both sides have the same symbolic link at a path, with the same attributes. */
 export async function hasSameLink(run: Run, path: StorePath, isTold: boolean): Promise<boolean> {
   const { source, target } = run
@@ -158,11 +173,16 @@ const isKnownBefore = (run: Run, source: Entry, target: Entry): ReturnType<typeo
 export const isSkipped = (run: Run, source: Entry, target: Entry): boolean =>
   isKnownBefore(run, source, target) === true
 
-/** As `missingAt`, for what nobody was told of: where the policy goes by content, nothing else makes a copy of what has the size. */
+/**
+ * As `missingAt`, for what nobody was told of: what the policy skips lacks attributes at most, and where it goes by content,
+ * nothing else makes a copy of what has the size.
+ */
 export function missingFound(run: Run, source: Entry, target: Entry): ReturnType<typeof missingAt> {
   const missing = missingAt(run, source, target, false)
-  if (isKnownBefore(run, source, target) !== 'unread') return missing
-  return missing === 'copy' || missing === 'unknown' ? 'unknown' : 'nothing'
+  const known = isKnownBefore(run, source, target)
+  if (known === false) return missing
+  if (known === 'unread' && (missing === 'copy' || missing === 'unknown')) return 'unknown'
+  return skippedLacks(run, source, target, 'givable') === undefined ? 'nothing' : 'attributes'
 }
 
 /**

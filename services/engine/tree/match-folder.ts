@@ -1,11 +1,12 @@
-import { StoreError, type StorePath } from '../../drivers/contract/driver.ts'
+import { type Entry, StoreError, type StorePath } from '../../drivers/contract/driver.ts'
 import { parentOf } from '../../drivers/paths/path-text.ts'
 import { type Counts, noCounts } from '../run/counts.ts'
 import { isSameTime } from '../compare/entries.ts'
-import { hasAttributes, isWatched } from './live.ts'
+import { hasAttributes, isWatched, skippedLacks } from './live.ts'
 import { targetPath } from '../run/mappings.ts'
 import { carried, countLosses } from '../run/metadata.ts'
 import { storeError } from '../../drivers/contract/store-error.ts'
+import { isOutage } from '../run/retry.ts'
 import { atTarget, grainMsOf, readOptionsOf, type Run } from '../run/run.ts'
 
 /** Gives what the target has of a path of the source the attributes that it has there. Throws StoreErrors. */
@@ -15,6 +16,39 @@ export async function giveAttributes(run: Run, path: StorePath, counts: Counts):
   if (attributes === undefined) return
   const set = target.setAttributes(targetPath(run, path), carried(spec, attributes))
   countLosses(counts, await atTarget(set))
+}
+
+/** A file that is at the target already, so that its content is not copied. */
+export interface Skipped {
+  /** In the source. */
+  readonly path: StorePath
+  readonly source: Entry
+  readonly target: Entry
+}
+
+/**
+ * Gives a file that is skipped the mode and owner that the source's has, where it has others. Its time stays: only a copy
+ * proves that the content is of that time. What the target refuses is counted. Throws StoreErrors of a target that fails as a
+ * whole.
+ * @param which as for `skippedLacks`
+ */
+export async function dressSkipped(
+  run: Run,
+  { path, source, target }: Skipped,
+  counts: Counts,
+  which: 'all' | 'givable' = 'all',
+): Promise<void> {
+  const lacks = skippedLacks(run, source, target, which)
+  if (lacks === undefined) return
+  const { modifiedMs: _, ...attributes } = carried(run.spec, source)
+  try {
+    countLosses(counts, await atTarget(run.target.setAttributes(targetPath(run, path), attributes)))
+  } catch (error) {
+    run.stop.check()
+    const known = storeError(error)
+    if (isOutage(known)) throw known
+    countLosses(counts, [lacks])
+  }
 }
 
 /**

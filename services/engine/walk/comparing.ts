@@ -1,4 +1,6 @@
+import type { ActionPolicy } from '../../../subjects/migrations/model/terms.ts'
 import type { Entry, StorePath } from '../../drivers/contract/driver.ts'
+import { contentDiffersBy } from '../compare/entries.ts'
 import { stated } from '../compare/stated.ts'
 import { targetPath } from '../run/mappings.ts'
 import { mayReplace } from '../tree/in-the-way.ts'
@@ -11,7 +13,7 @@ import {
   type Removed,
   removeTree,
 } from '../tree/remove-tree.ts'
-import { storePath, type Run } from '../run/run.ts'
+import { grainMsOf, storePath, type Run } from '../run/run.ts'
 import { type PlanBy, ToldNames } from './plan-by.ts'
 import { isTrash } from '../tree/trash.ts'
 
@@ -20,6 +22,30 @@ export interface Witness {
   readonly goes: (entry: Entry, at: Removed) => void
   readonly looked: () => void
 }
+
+/** What the target's entry of a file or link lacks; see `missingAt`. */
+export interface Missing {
+  readonly lacks: ReturnType<typeof missingAt>
+  /** What makes a copy needless where nothing but attributes is lacking, for a person. */
+  readonly same?: string | undefined
+}
+
+/** What is the same of a file that a policy skips, for a person. */
+export const sameBy: Readonly<Record<ActionPolicy, string | undefined>> = {
+  Overwrite: undefined,
+  SkipIfSizeMatch: 'same size',
+  SkipIfSizeAndTimeMatch: 'same size and time',
+  SkipIfDigestMatch: 'same content',
+}
+
+/** The same of a file that a comparison finds to be what it copied. */
+const sameOf = (run: Run, source: Entry, target: Entry): string | undefined =>
+  contentDiffersBy(source, target, grainMsOf(run)) === 'untimed'
+    ? sameBy.SkipIfSizeMatch
+    : sameBy.SkipIfSizeAndTimeMatch
+
+export const linkMissing = (isSame: boolean): Missing =>
+  isSame ? { lacks: 'nothing', same: 'same link' } : { lacks: 'copy' }
 
 /** Says what a comparison of a live migration would do, by the functions that do it. */
 export class Comparing {
@@ -33,18 +59,16 @@ export class Comparing {
     this.#packed = told
   }
 
-  /**
-   * What the target's entry of a file or link lacks; see `missingAt`.
-   * @param path relative to the migration's path
-   */
-  async missing(path: StorePath, its: Entry, itsThere: Entry): Promise<ReturnType<typeof missingAt>> {
+  /** @param path relative to the migration's path */
+  async missing(path: StorePath, its: Entry, itsThere: Entry): Promise<Missing> {
     const run = this.#run
-    if (its.type !== itsThere.type || its.type === 'other') return 'copy'
+    if (its.type !== itsThere.type || its.type === 'other') return { lacks: 'copy' }
     const at = storePath(run, path)
-    if (its.type === 'symlink') return (await hasSameLink(run, at, false)) ? 'nothing' : 'copy'
+    if (its.type === 'symlink') return linkMissing(await hasSameLink(run, at, false))
     const both = { source: its, target: itsThere, at, there: targetPath(run, at) }
     const { source, target } = await stated(run, both)
-    return isSkipped(run, source, target) ? 'nothing' : missingFound(run, source, target)
+    const same = isSkipped(run, source, target) ? sameBy[run.spec.policy] : sameOf(run, source, target)
+    return { lacks: missingFound(run, source, target), same }
   }
 
   /** Which entries go of what is only at the target at a path; undefined where nothing does as long as the source is empty. */

@@ -6,11 +6,12 @@ import { targetPath } from '../run/mappings.ts'
 import { relativePath, textFromPath } from '../items/paths.ts'
 import { isOutage } from '../run/retry.ts'
 import { atTarget, grainMsOf, storePath, type Run } from '../run/run.ts'
-import { Comparing, type Witness } from './comparing.ts'
+import { Comparing, linkMissing, type Missing, sameBy, type Witness } from './comparing.ts'
 import type { Collected } from './findings.ts'
 import type { Pair } from './pairs.ts'
 import type { PlanBy } from './plan-by.ts'
 import { emptyFolder, mayDelete, type RemovalTrial, type Removed } from '../tree/remove-tree.ts'
+import { skippedLacks } from '../tree/live.ts'
 import { isKnownLink } from '../tree/same-content.ts'
 import { isTrash } from '../tree/trash.ts'
 import { type Judge, requireRoot } from './walk.ts'
@@ -97,33 +98,38 @@ export class Planner implements Judge {
       this.#tell(action, path, found, reason)
     }
     if (target === undefined) return counted('filesToCopy', 'bytesToCopy', 'COPY')
-    switch (await this.#missing(source, target, path)) {
+    const { lacks, same } = await this.#missing(source, target, path)
+    switch (lacks) {
       case 'unknown':
         return counted('filesToCompare', 'bytesToCompare', 'COMPARE')
       case 'nothing':
-        return counted('filesToSkip', 'bytesToSkip', 'SKIP')
+        return counted('filesToSkip', 'bytesToSkip', 'SKIP', same)
       case 'attributes':
-        return counted('filesToSkip', 'bytesToSkip', 'SKIP', 'it is given its mode and owner again')
+        return counted('filesToSkip', 'bytesToSkip', 'SKIP', `${same}; its mode and owner are set`)
       case 'copy':
         return counted('filesToReplace', 'bytesToReplace', 'REPLACE')
     }
   }
 
-  async #missing(source: Entry, target: Entry, path: StorePath): ReturnType<Comparing['missing']> {
+  async #missing(source: Entry, target: Entry, path: StorePath): Promise<Missing> {
     if (this.#comparing !== undefined) return this.#comparing.missing(path, source, target)
+    const { policy } = this.#run.spec
     if (source.type === 'symlink') {
       const at = storePath(this.#run, path)
-      return (await isKnownLink(this.#run, this.#run.spec.policy, at)) ? 'nothing' : 'copy'
+      return linkMissing(await isKnownLink(this.#run, policy, at))
     }
-    const isHere = isKnown(this.#run.spec.policy, source, target, this.#grainMs)
-    return isHere === 'unread' ? 'unknown' : isHere ? 'nothing' : 'copy'
+    const isHere = isKnown(policy, source, target, this.#grainMs)
+    if (isHere === 'unread') return { lacks: 'unknown' }
+    if (!isHere) return { lacks: 'copy' }
+    const lacks = skippedLacks(this.#run, source, target) === undefined ? 'nothing' : 'attributes'
+    return { lacks, same: sameBy[policy] }
   }
 
   async #onlyTarget({ target, there }: Pair, path: StorePath, found: Collected): Promise<Side | undefined> {
     if (target === undefined) return undefined
     const stays = isTrash(there) || (this.#comparing === undefined && !this.#deletes)
     const reason = stays ? undefined : await this.#whyKept(path, there, target)
-    if (stays || reason !== undefined) this.#keep(path, found, reason)
+    if (stays || reason !== undefined) this.#keep(path, found, reason ?? 'only at the target')
     else if (target.type === 'folder') return 'target'
     else this.#delete(target, path, found)
     return undefined
@@ -209,7 +215,7 @@ export class Planner implements Judge {
     this.#tell('DELETE', path, found)
   }
 
-  #keep(path: StorePath, found: Collected, reason?: string): void {
+  #keep(path: StorePath, found: Collected, reason: string): void {
     count(found, 'pathsKept')
     this.#tell('KEEP', path, found, reason)
   }

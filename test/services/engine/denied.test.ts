@@ -90,6 +90,18 @@ function itemOf(paths: readonly string[]): Transfer {
 const denied = ['denied/one', 'denied/two', 'denied/below/file']
 const paths = [...denied, 'open/file']
 
+test.each([
+  ['copied at once', local],
+  ['copied through the drivers', remote],
+])('a file that may not be read is a failure that says what to allow: %s', async (_how, to) => {
+  using move = createMove(['folder/file'])
+  chmodSync(move.from('folder/file'), 0o000)
+  const { failures } = await move.transfer(itemOf(['folder/file']), local(move.from('')), to(move.to('')))
+  expect(failures.map(({ message }) => message)).toEqual([
+    'source: permission denied: allow the user that runs Gantry to read it and to enter its folder (EACCES in open)',
+  ])
+})
+
 test.for<[string, number, (to: string) => Driver]>([
   ['no longer listed', 0o000, local],
   ['only listed', 0o644, local],

@@ -68,6 +68,8 @@ test('a plan of a live migration tells what its comparison does then, and nothin
       (path) => `SKIP ${path}`,
     ),
   ])
+  const equal = ['same size and time', 'same link']
+  expect((await live.plan()).reasons).toEqual(expect.arrayContaining(equal))
 
   renameSync(join(live.from, 'd'), join(live.from, 'e'))
   rmSync(join(live.from, 'gone'))
@@ -111,6 +113,24 @@ test('a plan of a live migration tells what its comparison does then, and nothin
     foldersMigrated: counts.foldersToMake,
   })
   expect((await live.plan()).paths.filter((path) => !/^(KEEP|SKIP)/.test(path))).toEqual(['REFUSE /clash'])
+})
+
+test.each([
+  ['SkipIfSizeMatch', 'same size'],
+  ['SkipIfSizeAndTimeMatch', 'same size and time'],
+] as const)('a plan by %s says why files are skipped and kept', async (policy, why) => {
+  await using move = createMove({ policy })
+  fill(move.from, 'same')
+  await move.run()
+  fill(move.to, 'only')
+  const planned = new Planned()
+  const { signal } = new AbortController()
+  const by = { as: 'scan' } as const
+  await planAll(move.mover, move.spec, { by, planned, spillFolder: move.at('spill'), signal })
+  expect(planned.samples).toEqual([
+    { action: 'SKIP', path: '/same', reason: why },
+    { action: 'KEEP', path: '/only', reason: 'only at the target' },
+  ])
 })
 
 test('what goes from under a name that something has now which is left out is planned, too', async () => {

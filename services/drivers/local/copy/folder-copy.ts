@@ -3,7 +3,7 @@ import type { Entry, FileAttributes, StorePath } from '../../contract/entry.ts'
 import { changed, StoreError, targetError, unsupported } from '../../contract/store-error.ts'
 import { bornWith, ownerOf, type Present } from '../attributes.ts'
 import { closeEntry, type EntryStats, FolderEntries } from '../folder-entries.ts'
-import { isErrno, localError, locally, writingError } from '../errors.ts'
+import { isErrno, localError, locally, reading, writingError } from '../errors.ts'
 import { readExtended } from '../extended.ts'
 import {
   checkUnchanged,
@@ -161,7 +161,7 @@ export class LocalFolderCopy implements FolderCopy {
   #open(name: Buffer): number {
     return this.#options.follow
       ? openSource(this.#sourceRoot, joinPath(this.#folder, name), this.#source.path(name), true)
-      : openEntry(this.#source, name)
+      : reading(() => openEntry(this.#source, name))
   }
 
   #fill(from: number, to: number, found: Stats): void {

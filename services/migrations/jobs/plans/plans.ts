@@ -162,7 +162,7 @@ export class Plans {
       const late = delay(spaceMs, undefined, { ref: false })
       const freeBytes = await Promise.race([driver.freeBytes?.(folder), late])
       if (freeBytes === undefined) return undefined
-      return { where: driver.hostFolder === undefined ? target : `/${driver.hostFolder}`, freeBytes }
+      return { where: driver.hostFolder ?? target, freeBytes }
     } catch (err) {
       this.#dependencies.log.debug({ err, target }, 'The free space of a target is not known.')
       return undefined
