@@ -1,5 +1,5 @@
 import { permissionsOf } from '../../broker/identity/user-jwt.ts'
-import { GantryError, type Problem } from '../../subjects/kit/errors.ts'
+import { GantryError, type Problem, invalid } from '../../subjects/kit/errors.ts'
 import { endpointSubject } from '../../subjects/extensions/contract.ts'
 import type { Endpoint, Registration } from '../../subjects/extensions/model.ts'
 import { inputProblems, schemaProblems } from '../../subjects/extensions/schemas.ts'
@@ -8,7 +8,7 @@ import type { Capabilities } from '../../subjects/access/keys.ts'
 import { platformSource } from '../../subjects/observability/metric-model.ts'
 import { commandNames, product } from '../../subjects/kit/names.ts'
 import { coveringRule, ruleCovers } from '../../subjects/kit/patterns.ts'
-import { invalid, requireUsable } from '../../subjects/kit/validate.ts'
+import { requireUsable } from '../../subjects/kit/validate.ts'
 import { extensionSubjects } from '../../subjects/extensions/visible.ts'
 
 /** Words that mean something else in a path of REST or on the command line. */

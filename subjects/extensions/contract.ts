@@ -1,12 +1,12 @@
 import { checkCost } from './check-cost.ts'
 import type { Fits } from '../kit/coerce.ts'
 import type { Contract } from '../kit/contract.ts'
-import type { Problem } from '../kit/errors.ts'
+import { type Problem, invalid, problemsText } from '../kit/errors.ts'
 import { defaultLimitMs, type Endpoint } from './model.ts'
 import { schemaLimits } from './schemas.ts'
 import { type JsonSchema, jsonSchema } from '../kit/json-schema.ts'
 import { roots } from '../kit/names.ts'
-import { faultsOf, invalid, matches, problemsText } from '../kit/validate.ts'
+import { faultsOf, matches } from '../kit/validate.ts'
 
 /** Subject of an endpoint where its registration names none. */
 export const endpointSubject = (

@@ -155,6 +155,14 @@ export function errorOf(body: unknown, fallback: string): GantryError {
   })
 }
 
+/** The problems in one line. */
+export const problemsText = (problems: readonly Problem[]): string =>
+  problems.map(({ field, problem }) => (field === '' ? problem : `${field} ${problem}`)).join('; ')
+
+/** @param what what the value is, for the message: "input", "gantry.config" … */
+export const invalid = (problems: readonly Problem[], what = 'input'): GantryError<'INVALID_INPUT'> =>
+  new GantryError('INVALID_INPUT', `${what}: ${problemsText(problems)}`, { details: problems })
+
 /**
  * The refusal of a field whose form is that of the schema. INVALID_INPUT is for what the schema of a contract itself rules
  * out, so that callers can tell what to check before they send from what only the platform knows.

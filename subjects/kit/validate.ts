@@ -2,7 +2,7 @@ import type { Static, TSchema } from 'typebox'
 import { Compile, type Validator } from 'typebox/compile'
 import { Settings } from 'typebox/system'
 import { Check, Errors } from 'typebox/value'
-import { GantryError, type Problem } from './errors.ts'
+import { invalid, type Problem } from './errors.ts'
 import { choiceInWords, inWords } from './forms.ts'
 import { type JsonSchema, jsonSchema } from './json-schema.ts'
 import { nearest } from './nearest.ts'
@@ -154,14 +154,6 @@ function namesIn(object: Readonly<Record<string, unknown>>, { names, most }: Ext
   }
   return [...found]
 }
-
-/** The problems in one line. */
-export const problemsText = (problems: readonly Problem[]): string =>
-  problems.map(({ field, problem }) => (field === '' ? problem : `${field} ${problem}`)).join('; ')
-
-/** @param what what the value is, for the message: "input", "gantry.config" … */
-export const invalid = (problems: readonly Problem[], what = 'input'): GantryError<'INVALID_INPUT'> =>
-  new GantryError('INVALID_INPUT', `${what}: ${problemsText(problems)}`, { details: problems })
 
 /** The value, typed, or an INVALID_INPUT error whose message and details name each field and the fix. */
 export function check<S extends TSchema>(schema: S, value: unknown, what?: string): Static<S> {
