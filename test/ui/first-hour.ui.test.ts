@@ -159,9 +159,25 @@ chromiumTest('somebody adds two folders, plans, migrates, verifies, makes a key 
   await page.getByRole('dialog').getByRole('button', { name: 'Download as CSV' }).waitFor()
   await page.keyboard.press('Escape')
   await page.getByRole('tab', { name: 'Overview' }).click()
+  // Completed is not the same as equal, and is not to look so.
+  await page
+    .getByRole('heading', { level: 1 })
+    .locator('..')
+    .getByText('completed with differences')
+    .waitFor()
+  await page.getByRole('alert').getByText('The last verification found 1 difference').waitFor()
   await platform.call(migrations['add-pending-region'], { migrationId: 'first', path: '/one' })
   await page.getByText('2 files, 14 B').first().waitFor()
   await page.getByText('Complete', { exact: true }).waitFor()
+  await page.getByRole('link', { name: 'Show the verifications' }).click()
+  await page.getByRole('button', { name: 'Verify' }).click()
+  await page.getByRole('dialog').getByRole('button', { name: 'Verify' }).click()
+  await page.getByRole('dialog').waitFor({ state: 'detached' })
+  await page
+    .getByRole('heading', { level: 1 })
+    .locator('..')
+    .getByText('completed', { exact: true })
+    .waitFor()
 
   // Somebody else makes another; this page hears of it.
   await page.click('nav >> text="Migrations"')

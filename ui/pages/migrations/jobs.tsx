@@ -36,6 +36,7 @@ const verificationColumns = (path: string): readonly Column<Verification>[] => [
       />
     ),
     by: ({ status }) => status,
+    width: 1.3,
   },
   { label: 'Level', cell: ({ level }) => level, by: ({ level }) => level },
   {
@@ -87,7 +88,6 @@ const verificationColumns = (path: string): readonly Column<Verification>[] => [
 /** Whether the target has what the source has. */
 export function Verifications({ migration: { migrationId, path } }: { readonly migration: Migration }) {
   const columns = useMemo(() => verificationColumns(path), [path])
-  useEvents(verifications.list.resource)
   const { data } = useAll(verifications.list, ({ id }) => id, {
     filter: { migrationId },
     everyMs: jobsEveryMs,
