@@ -49,7 +49,9 @@ chromiumTest('somebody adds two folders, plans, migrates, verifies, makes a key 
     // An error goes with what it was about.
     await page.fill('input[name=fsRoot]', 'relative')
     await page.click('text=Check and add')
-    await dialog.getByText('The request failed').waitFor()
+    // It stands at its field, which has the focus, and nowhere else.
+    await dialog.locator('input[name=fsRoot][aria-invalid=true]:focus').waitFor()
+    expect(await dialog.getByRole('alert').count()).toBe(0)
     // What fails its check is added only by who wants that.
     await page.fill('input[name=fsRoot]', join(root, 'missing'))
     await page.click('text=Check and add')
@@ -81,17 +83,30 @@ chromiumTest('somebody adds two folders, plans, migrates, verifies, makes a key 
   // What is missing is told at its field, in its step.
   await page.getByRole('button', { name: 'Next' }).click()
   await page.getByText('Enter a period such as 1H, or a schedule.').waitFor()
-  await page.getByRole('button', { name: 'Source and target' }).click()
-  await page.getByRole('button', { name: 'Create and plan' }).click()
-  await page.getByText('is required for a recurring migration').first().waitFor()
+  // Until then it is not to be created, whatever the step.
+  const create = page.getByRole('button', { name: 'Create and plan' })
+  for (const step of ['Source and target', 'Options']) {
+    await page.getByRole('button', { name: step }).click()
+    const only = step === 'Options' ? page.getByText('Priority').first() : page.getByText('Copies everything')
+    await only.waitFor()
+    expect(await create.count()).toBe(0)
+  }
+  await page.getByText('Still needed: a period or a schedule').waitFor()
+  await page.getByRole('button', { name: 'Schedule' }).click()
   await page.getByRole('textbox', { name: 'Recurring schedule' }).fill('61 * * * *')
   await page.getByText('This is not a complete cron expression yet.').waitFor()
   expect(await page.getByRole('button', { name: 'Next' }).isDisabled()).toBe(true)
   await page.getByRole('textbox', { name: 'Recurring schedule' }).fill('30 2 * * *')
   await page.getByText('Next scans in your time zone: ').waitFor()
+  await create.waitFor()
   await page.getByRole('button', { name: 'Source and target' }).click()
   await page.getByText('Once', { exact: true }).click()
   await page.getByRole('button', { name: 'Schedule' }).waitFor({ state: 'detached' })
+  // A folder that is not there is told at its field, before anything else is asked.
+  await page.getByRole('textbox', { name: 'Path' }).fill('/nowhere')
+  await page.click('text=Next')
+  await page.getByText('there is no folder /nowhere in here').waitFor()
+  await page.getByRole('textbox', { name: 'Path' }).fill('/one')
   await page.click('text=Next')
   // A step is a place in the browser's history, and what was entered outlives a reload.
   await page.getByRole('button', { name: 'Create an exclusion' }).waitFor()

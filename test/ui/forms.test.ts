@@ -3,7 +3,9 @@ import { resources } from '../../subjects/index.ts'
 import type { Contract } from '../../subjects/kit/contract.ts'
 import { fieldsOf, type JsonSchema, usualKeyword } from '../../subjects/kit/json-schema.ts'
 import { migrations } from '../../subjects/migrations/migrations.ts'
+import { alerts } from '../../subjects/observability/alerts.ts'
 import {
+  addingText,
   describedText,
   doneText,
   durationText,
@@ -47,6 +49,13 @@ test('a field is labelled in words, and no two of a form alike', () => {
     'Maximum storage MiB',
     'Source store',
   ])
+})
+
+test('who adds something is not told what stays as it was', () => {
+  expect(addingText(alerts['put-webhook'].description!)).toMatch(
+    /^A generated secret is shown only once\. Messages are signed .* lists them\.$/,
+  )
+  expect(addingText(alerts['put-rule'].description!)).toMatch(/^A new rule requires `kind` [^.]*\.$/)
 })
 
 test('a text says store, and leaves commands as they are typed', () => {
