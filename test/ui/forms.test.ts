@@ -22,7 +22,12 @@ import { groupsOf, permitted } from '../../ui/kit/permissions.ts'
 import { grown } from '../../ui/pages/migrations/curve.ts'
 import { migrationParts } from '../../ui/pages/migrations/parts.ts'
 import { inputOf, modeNames, modeOf, stepsOf, withMode } from '../../ui/pages/migrations/draft.ts'
-import { differencesText, outcomeText, sideText } from '../../ui/pages/migrations/verification-text.ts'
+import {
+  differencesText,
+  outcomeText,
+  resultText,
+  sideText,
+} from '../../ui/pages/migrations/verification-text.ts'
 import { targetState } from '../../ui/pages/migrations/target-state.ts'
 import { roots } from '../../subjects/kit/names.ts'
 
@@ -214,7 +219,7 @@ test('a target that is complete is told so, however often its files were counted
   ) => targetState({ state, progress: { ...progress, failedPaths }, isScanned, scans })
   expect(at('COMPLETED', true)).toEqual({ percentage: 100, says: 'Complete' })
   expect(at('COMPLETED', true, 3)).toEqual({ percentage: 100, says: 'Complete, except 3 failed paths' })
-  expect(at('LIVE', true)).toEqual({ percentage: 100, says: 'Complete; follows its source' })
+  expect(at('LIVE', true)).toEqual({ percentage: 100, says: 'First scan complete; follows changes' })
   expect(at('STOPPED', true)).toEqual({ says: 'First scan complete; later changes may be missing' })
   expect(at('RUNNING', true)).toEqual({ says: 'First scan complete; a rescan or retry is running' })
   expect(at('RUNNING', false)).toEqual({ percentage: 85, says: '85 % of what was found so far' })
@@ -239,6 +244,14 @@ test('fields in one word are named as the form has them, where they are marked',
   expect(describedText('A new rule requires `kind`, and kind cannot change.')).toBe(
     'A new rule requires “Kind”, and kind cannot change.',
   ))
+
+test('what is on one side only is said of the target', () => {
+  expect((['MISSING_ON_TARGET', 'MISSING_ON_SOURCE', 'SIZE_MISMATCH'] as const).map(resultText)).toEqual([
+    'missing at the target',
+    'only at the target',
+    'size mismatch',
+  ])
+})
 
 test('a verification claims no result before it is complete', () => {
   const counts = { totalDiscrepancies: 0, filesOnSource: 1_000 }

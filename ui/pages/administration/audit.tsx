@@ -16,7 +16,6 @@ import { type Column, Table } from '../../kit/table.tsx'
 import { useFilters } from '../../kit/use-param.ts'
 import { timeColumn } from '../../kit/time-column.tsx'
 
-
 const columns: readonly Column<AuditRecord & { readonly sequence: number }>[] = [
   timeColumn('Time', ({ time }) => time),
   {
