@@ -38,7 +38,7 @@ const verificationColumns = (path: string): readonly Column<Verification>[] => [
     by: ({ status }) => status,
     width: 1.3,
   },
-  { label: 'Level', cell: ({ level }) => level, by: ({ level }) => level },
+  { label: 'Level', cell: ({ level }) => level, by: ({ level }) => level, width: 0.85 },
   {
     label: 'Source',
     cell: (one) => sideText(one, one.filesOnSource, one.bytesOnSource),
@@ -51,6 +51,7 @@ const verificationColumns = (path: string): readonly Column<Verification>[] => [
     label: 'Differences',
     cell: differencesText,
     by: ({ totalDiscrepancies }) => totalDiscrepancies,
+    width: 1.15,
   },
   {
     label: 'Actions',
