@@ -6,8 +6,10 @@ import { expect } from 'vitest'
 import { connectWithToken } from '../../broker/rpc/connection.ts'
 import { users } from '../../subjects/access/users.ts'
 import { keys } from '../../subjects/access/keys.ts'
+import { roles } from '../../subjects/access/roles.ts'
 import { settings } from '../../subjects/access/settings.ts'
 import { uiPath } from '../../subjects/kit/names.ts'
+import { exclusions } from '../../subjects/rules/exclusions.ts'
 import { inclusions } from '../../subjects/rules/inclusions.ts'
 import { metadataCatalogs } from '../../subjects/metadata/catalogs.ts'
 import { metadataMigrations } from '../../subjects/metadata/migrations.ts'
@@ -386,8 +388,24 @@ chromiumTest('search finds pages, objects and actions with the keyboard', async 
   await using browser = await openChromium()
   const { page } = await openPage(browser.context)
   await signIn(page, platform, 'administrator')
+  await platform.call(exclusions['create-regex'], {
+    id: 'no-temporary',
+    regex: '.*[.]tmp',
+    description: 'temporary files',
+  })
   await page.keyboard.press('Control+k')
-  const search = page.getByRole('combobox', { name: 'Page, migration, store, extension or action' })
+  const search = page.getByRole('combobox', {
+    name: 'Page, migration, store, rule, role, extension or action',
+  })
+  // What is equally good is done rather than looked at.
+  await page.getByRole('option').first().getByText('Create a migration').waitFor()
+  await search.fill('viewer')
+  await page.getByRole('option', { name: 'viewer Role' }).waitFor()
+  await search.fill('no-temporary')
+  await page.getByRole('option', { name: 'no-temporary Exclusion' }).click()
+  await page.getByRole('heading', { level: 1, name: 'Rules' }).waitFor()
+  await page.getByRole('cell', { name: 'no-temporary', exact: true }).waitFor()
+  await page.keyboard.press('Control+k')
   // Where verifications are, which have no page of their own.
   await search.fill('verif')
   await page.getByRole('option', { name: 'Migrations Page' }).waitFor()
@@ -398,6 +416,23 @@ chromiumTest('search finds pages, objects and actions with the keyboard', async 
   await platform.call(settings.put, { sessionHours: 9 })
   await page.reload()
   await page.getByRole('cell', { name: 'sessionHours=9' }).waitFor()
+  // Long details are three lines of a row until somebody wants all of them.
+  const read = ['list', 'get', 'stats', 'plan'].map((verb) => `gantry.services.v1.migrations.${verb}`)
+  await platform.call(roles.put, {
+    name: 'readers',
+    description: '',
+    pub: { allow: read },
+    sub: { allow: [] },
+    visible_extensions: [],
+  })
+  await page.reload()
+  const details = page.getByRole('cell').filter({ hasText: 'migrations.plan' })
+  const height = async () => (await details.boundingBox())!.height
+  await details.getByRole('button', { name: 'more' }).waitFor()
+  const clamped = await height()
+  await details.getByRole('button', { name: 'more' }).click()
+  await details.getByRole('button', { name: 'less' }).waitFor()
+  expect(await height()).toBeGreaterThan(clamped)
   // What the column shows finds it, and a link has the filter.
   await page.getByRole('textbox', { name: 'Operation' }).fill('settings.put')
   await page.waitForURL(/filters=.*settings\.put/)
@@ -409,4 +444,9 @@ chromiumTest('search finds pages, objects and actions with the keyboard', async 
   await page.getByRole('textbox', { name: 'Operation' }).fill('')
   await page.getByRole('button', { name: 'Verify the audit log' }).click()
   await page.getByText(/^Intact: /).waitFor()
+  await page.keyboard.press('Control+k')
+  await search.fill('sign out')
+  await page.getByRole('option', { name: 'Sign out Action' }).waitFor()
+  await page.keyboard.press('Enter')
+  await page.getByText('You are not signed in').waitFor()
 })

@@ -237,6 +237,7 @@ const pasts: Readonly<Record<string, string>> = {
   Reset: 'Reset',
   Resume: 'Resumed',
   Rotate: 'Rotated',
+  Sign: 'Signed',
   Start: 'Started',
   // What is under way is finished first.
   Stop: 'Stopping',
