@@ -135,6 +135,14 @@ chromiumTest(
     for (const key of ['ArrowRight', 'Space', 'ArrowDown', 'Space', 'ArrowLeft', 'Space'])
       await page.keyboard.press(key)
     expect(await page.locator('.week button[tabindex="0"]').count()).toBe(1)
+    // The pointer paints the rectangle between two corners, and a heading its row or column.
+    const hour = (name: string) => page.getByRole('button', { name, exact: true })
+    await hour('WED 09:00').hover()
+    await page.mouse.down()
+    await hour('SAT 19:00').hover()
+    await hour('FRI 17:00').hover()
+    await page.mouse.up()
+    for (const heading of ['All of SUN', '03:00 on all days', 'All of SUN']) await hour(heading).click()
     await page.getByRole('dialog').getByRole('button', { name: 'Set', exact: true }).click()
     const policy = await until('the limit is set', async () =>
       (await platform.call(bandwidth.list, {})).find(
@@ -142,8 +150,11 @@ chromiumTest(
       ),
     )
     expect(policy.limitBytesPerSecond).toBe(100 * 1024 ** 2)
+    const limitBytesPerSecond = 10 * 1024 ** 2
     expect(policy.schedule!.windows).toEqual([
-      { days: ['MON', 'TUE'], from: '08:00', to: '10:00', limitBytesPerSecond: 10 * 1024 ** 2 },
+      { days: ['MON', 'TUE', 'WED', 'THU', 'FRI', 'SAT'], from: '03:00', to: '04:00', limitBytesPerSecond },
+      { days: ['MON', 'TUE'], from: '08:00', to: '10:00', limitBytesPerSecond },
+      { days: ['WED', 'THU', 'FRI'], from: '09:00', to: '18:00', limitBytesPerSecond },
     ])
     expectNone(complaints)
   },

@@ -6,8 +6,10 @@ import { expect } from 'vitest'
 import { connectWithToken } from '../../broker/rpc/connection.ts'
 import { users } from '../../subjects/access/users.ts'
 import { keys } from '../../subjects/access/keys.ts'
+import { roles } from '../../subjects/access/roles.ts'
 import { settings } from '../../subjects/access/settings.ts'
 import { uiPath } from '../../subjects/kit/names.ts'
+import { exclusions } from '../../subjects/rules/exclusions.ts'
 import { inclusions } from '../../subjects/rules/inclusions.ts'
 import { metadataCatalogs } from '../../subjects/metadata/catalogs.ts'
 import { metadataMigrations } from '../../subjects/metadata/migrations.ts'
@@ -49,7 +51,9 @@ chromiumTest('somebody adds two folders, plans, migrates, verifies, makes a key 
     // An error goes with what it was about.
     await page.fill('input[name=fsRoot]', 'relative')
     await page.click('text=Check and add')
-    await dialog.getByText('The request failed').waitFor()
+    // It stands at its field, which has the focus, and nowhere else.
+    await dialog.locator('input[name=fsRoot][aria-invalid=true]:focus').waitFor()
+    expect(await dialog.getByRole('alert').count()).toBe(0)
     // What fails its check is added only by who wants that.
     await page.fill('input[name=fsRoot]', join(root, 'missing'))
     await page.click('text=Check and add')
@@ -81,17 +85,30 @@ chromiumTest('somebody adds two folders, plans, migrates, verifies, makes a key 
   // What is missing is told at its field, in its step.
   await page.getByRole('button', { name: 'Next' }).click()
   await page.getByText('Enter a period such as 1H, or a schedule.').waitFor()
-  await page.getByRole('button', { name: 'Source and target' }).click()
-  await page.getByRole('button', { name: 'Create and plan' }).click()
-  await page.getByText('is required for a recurring migration').first().waitFor()
+  // Until then it is not to be created, whatever the step.
+  const create = page.getByRole('button', { name: 'Create and plan' })
+  for (const step of ['Source and target', 'Options']) {
+    await page.getByRole('button', { name: step }).click()
+    const only = step === 'Options' ? page.getByText('Priority').first() : page.getByText('Copies everything')
+    await only.waitFor()
+    expect(await create.count()).toBe(0)
+  }
+  await page.getByText('Still needed: a period or a schedule').waitFor()
+  await page.getByRole('button', { name: 'Schedule' }).click()
   await page.getByRole('textbox', { name: 'Recurring schedule' }).fill('61 * * * *')
   await page.getByText('This is not a complete cron expression yet.').waitFor()
   expect(await page.getByRole('button', { name: 'Next' }).isDisabled()).toBe(true)
   await page.getByRole('textbox', { name: 'Recurring schedule' }).fill('30 2 * * *')
   await page.getByText('Next scans in your time zone: ').waitFor()
+  await create.waitFor()
   await page.getByRole('button', { name: 'Source and target' }).click()
   await page.getByText('Once', { exact: true }).click()
   await page.getByRole('button', { name: 'Schedule' }).waitFor({ state: 'detached' })
+  // A folder that is not there is told at its field, before anything else is asked.
+  await page.getByRole('textbox', { name: 'Path' }).fill('/nowhere')
+  await page.click('text=Next')
+  await page.getByText('there is no folder /nowhere in here').waitFor()
+  await page.getByRole('textbox', { name: 'Path' }).fill('/one')
   await page.click('text=Next')
   // A step is a place in the browser's history, and what was entered outlives a reload.
   await page.getByRole('button', { name: 'Create an exclusion' }).waitFor()
@@ -159,9 +176,25 @@ chromiumTest('somebody adds two folders, plans, migrates, verifies, makes a key 
   await page.getByRole('dialog').getByRole('button', { name: 'Download as CSV' }).waitFor()
   await page.keyboard.press('Escape')
   await page.getByRole('tab', { name: 'Overview' }).click()
+  // Completed is not the same as equal, and is not to look so.
+  await page
+    .getByRole('heading', { level: 1 })
+    .locator('..')
+    .getByText('completed with differences')
+    .waitFor()
+  await page.getByRole('alert').getByText('The last verification found 1 difference').waitFor()
   await platform.call(migrations['add-pending-region'], { migrationId: 'first', path: '/one' })
   await page.getByText('2 files, 14 B').first().waitFor()
   await page.getByText('Complete', { exact: true }).waitFor()
+  await page.getByRole('link', { name: 'Show the verifications' }).click()
+  await page.getByRole('button', { name: 'Verify' }).click()
+  await page.getByRole('dialog').getByRole('button', { name: 'Verify' }).click()
+  await page.getByRole('dialog').waitFor({ state: 'detached' })
+  await page
+    .getByRole('heading', { level: 1 })
+    .locator('..')
+    .getByText('completed', { exact: true })
+    .waitFor()
 
   // Somebody else makes another; this page hears of it.
   await page.click('nav >> text="Migrations"')
@@ -355,8 +388,24 @@ chromiumTest('search finds pages, objects and actions with the keyboard', async 
   await using browser = await openChromium()
   const { page } = await openPage(browser.context)
   await signIn(page, platform, 'administrator')
+  await platform.call(exclusions['create-regex'], {
+    id: 'no-temporary',
+    regex: '.*[.]tmp',
+    description: 'temporary files',
+  })
   await page.keyboard.press('Control+k')
-  const search = page.getByRole('combobox', { name: 'Page, migration, store, extension or action' })
+  const search = page.getByRole('combobox', {
+    name: 'Page, migration, store, rule, role, extension or action',
+  })
+  // What is equally good is done rather than looked at.
+  await page.getByRole('option').first().getByText('Create a migration').waitFor()
+  await search.fill('viewer')
+  await page.getByRole('option', { name: 'viewer Role' }).waitFor()
+  await search.fill('no-temporary')
+  await page.getByRole('option', { name: 'no-temporary Exclusion' }).click()
+  await page.getByRole('heading', { level: 1, name: 'Rules' }).waitFor()
+  await page.getByRole('cell', { name: 'no-temporary', exact: true }).waitFor()
+  await page.keyboard.press('Control+k')
   // Where verifications are, which have no page of their own.
   await search.fill('verif')
   await page.getByRole('option', { name: 'Migrations Page' }).waitFor()
@@ -367,6 +416,23 @@ chromiumTest('search finds pages, objects and actions with the keyboard', async 
   await platform.call(settings.put, { sessionHours: 9 })
   await page.reload()
   await page.getByRole('cell', { name: 'sessionHours=9' }).waitFor()
+  // Long details are three lines of a row until somebody wants all of them.
+  const read = ['list', 'get', 'stats', 'plan'].map((verb) => `gantry.services.v1.migrations.${verb}`)
+  await platform.call(roles.put, {
+    name: 'readers',
+    description: '',
+    pub: { allow: read },
+    sub: { allow: [] },
+    visible_extensions: [],
+  })
+  await page.reload()
+  const details = page.getByRole('cell').filter({ hasText: 'migrations.plan' })
+  const height = async () => (await details.boundingBox())!.height
+  await details.getByRole('button', { name: 'more' }).waitFor()
+  const clamped = await height()
+  await details.getByRole('button', { name: 'more' }).click()
+  await details.getByRole('button', { name: 'less' }).waitFor()
+  expect(await height()).toBeGreaterThan(clamped)
   // What the column shows finds it, and a link has the filter.
   await page.getByRole('textbox', { name: 'Operation' }).fill('settings.put')
   await page.waitForURL(/filters=.*settings\.put/)
@@ -378,4 +444,9 @@ chromiumTest('search finds pages, objects and actions with the keyboard', async 
   await page.getByRole('textbox', { name: 'Operation' }).fill('')
   await page.getByRole('button', { name: 'Verify the audit log' }).click()
   await page.getByText(/^Intact: /).waitFor()
+  await page.keyboard.press('Control+k')
+  await search.fill('sign out')
+  await page.getByRole('option', { name: 'Sign out Action' }).waitFor()
+  await page.keyboard.press('Enter')
+  await page.getByText('You are not signed in').waitFor()
 })

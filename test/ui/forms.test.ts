@@ -3,7 +3,9 @@ import { resources } from '../../subjects/index.ts'
 import type { Contract } from '../../subjects/kit/contract.ts'
 import { fieldsOf, type JsonSchema, usualKeyword } from '../../subjects/kit/json-schema.ts'
 import { migrations } from '../../subjects/migrations/migrations.ts'
+import { alerts } from '../../subjects/observability/alerts.ts'
 import {
+  addingText,
   describedText,
   doneText,
   durationText,
@@ -20,7 +22,12 @@ import { groupsOf, permitted } from '../../ui/kit/permissions.ts'
 import { grown } from '../../ui/pages/migrations/curve.ts'
 import { migrationParts } from '../../ui/pages/migrations/parts.ts'
 import { inputOf, modeNames, modeOf, stepsOf, withMode } from '../../ui/pages/migrations/draft.ts'
-import { differencesText, outcomeText, sideText } from '../../ui/pages/migrations/verification-text.ts'
+import {
+  differencesText,
+  outcomeText,
+  resultText,
+  sideText,
+} from '../../ui/pages/migrations/verification-text.ts'
 import { targetState } from '../../ui/pages/migrations/target-state.ts'
 import { roots } from '../../subjects/kit/names.ts'
 
@@ -47,6 +54,13 @@ test('a field is labelled in words, and no two of a form alike', () => {
     'Maximum storage MiB',
     'Source store',
   ])
+})
+
+test('who adds something is not told what stays as it was', () => {
+  expect(addingText(alerts['put-webhook'].description!)).toMatch(
+    /^A generated secret is shown only once\. Messages are signed .* lists them\.$/,
+  )
+  expect(addingText(alerts['put-rule'].description!)).toMatch(/^A new rule requires `kind` [^.]*\.$/)
 })
 
 test('a text says store, and leaves commands as they are typed', () => {
@@ -205,7 +219,7 @@ test('a target that is complete is told so, however often its files were counted
   ) => targetState({ state, progress: { ...progress, failedPaths }, isScanned, scans })
   expect(at('COMPLETED', true)).toEqual({ percentage: 100, says: 'Complete' })
   expect(at('COMPLETED', true, 3)).toEqual({ percentage: 100, says: 'Complete, except 3 failed paths' })
-  expect(at('LIVE', true)).toEqual({ percentage: 100, says: 'Complete; follows its source' })
+  expect(at('LIVE', true)).toEqual({ percentage: 100, says: 'First scan complete; follows changes' })
   expect(at('STOPPED', true)).toEqual({ says: 'First scan complete; later changes may be missing' })
   expect(at('RUNNING', true)).toEqual({ says: 'First scan complete; a rescan or retry is running' })
   expect(at('RUNNING', false)).toEqual({ percentage: 85, says: '85 % of what was found so far' })
@@ -230,6 +244,14 @@ test('fields in one word are named as the form has them, where they are marked',
   expect(describedText('A new rule requires `kind`, and kind cannot change.')).toBe(
     'A new rule requires “Kind”, and kind cannot change.',
   ))
+
+test('what is on one side only is said of the target', () => {
+  expect((['MISSING_ON_TARGET', 'MISSING_ON_SOURCE', 'SIZE_MISMATCH'] as const).map(resultText)).toEqual([
+    'missing at the target',
+    'only at the target',
+    'size mismatch',
+  ])
+})
 
 test('a verification claims no result before it is complete', () => {
   const counts = { totalDiscrepancies: 0, filesOnSource: 1_000 }

@@ -1,6 +1,7 @@
 import { Text, TextInput } from '@mantine/core'
 import { useNavigate } from '@tanstack/react-router'
 import { type KeyboardEvent, useId, useMemo, useState } from 'react'
+import { roles } from '../../subjects/access/roles.ts'
 import { keys } from '../../subjects/access/keys.ts'
 import { filesystems } from '../../subjects/filesystems/filesystems.ts'
 import type { Contract } from '../../subjects/kit/contract.ts'
@@ -8,6 +9,8 @@ import { metadataCatalogs } from '../../subjects/metadata/catalogs.ts'
 import { metadataMigrations } from '../../subjects/metadata/migrations.ts'
 import { migrations } from '../../subjects/migrations/migrations.ts'
 import type { MigrationState } from '../../subjects/migrations/model/model.ts'
+import { exclusions } from '../../subjects/rules/exclusions.ts'
+import { inclusions } from '../../subjects/rules/inclusions.ts'
 import { mayAsk, mayCall, useAll } from '../data/calls.ts'
 import { useFeatures } from '../data/features.ts'
 import { useMigrations } from '../data/migrations.ts'
@@ -17,6 +20,7 @@ import { doneText } from '../kit/format.ts'
 import { migrationParts } from '../pages/migrations/parts.ts'
 import { isFound, withoutPart } from './find.ts'
 import { navigation } from './places.ts'
+import { signOut } from './sign-out.ts'
 
 interface Hit {
   readonly kind: string
@@ -30,6 +34,10 @@ interface Hit {
 
 /** What fits without scrolling far; whoever wants another types more. */
 const mostShown = 30
+
+/** What is in the lists that pages show, found by name; each list is filtered to it. */
+const filtered = (kind: string, path: string, names: readonly string[]): readonly Hit[] =>
+  names.map((label) => ({ kind, label, to: `${path}filter=${encodeURIComponent(label)}` }))
 
 const actions: readonly (Hit & { readonly needs: Contract })[] = [
   { kind: 'Action', label: 'Create a migration', to: '/new-migration', needs: migrations.create },
@@ -94,16 +102,22 @@ function useHits(): readonly Hit[] {
   const { data: allStores = [] } = useAll(filesystems.list, ({ fileSystemId }) => fileSystemId)
   const { data: allCatalogs = [] } = useAll(metadataCatalogs.list, ({ catalogId }) => catalogId)
   const { data: allMetadata = [] } = useAll(metadataMigrations.list, ({ migrationName }) => migrationName)
+  const { data: allExclusions = [] } = useAll(exclusions.list, ({ id }) => id, {
+    filter: { scope: 'userDefined' },
+  })
+  const { data: allInclusions = [] } = useAll(inclusions.list, ({ id }) => id)
+  const { data: allRoles = [] } = useAll(roles.list, ({ name }) => name)
   const features = useFeatures()
   return useMemo(() => {
     const encoded = encodeURIComponent
     return [
+      ...actions.filter(({ needs }) => mayCall(session, needs)),
+      { kind: 'Action', label: 'Sign out', words: 'log out logout', to: '/', act: () => signOut(session) },
       ...navigation.flatMap(({ places }) =>
         places
           .filter(({ needs }) => needs === undefined || mayAsk(session, needs))
           .map(({ label, words, path }) => ({ kind: 'Page', label, to: path, ...(words && { words }) })),
       ),
-      ...actions.filter(({ needs }) => mayCall(session, needs)),
       ...allMigrations.map(({ migrationId }) => ({
         kind: 'Migration',
         label: migrationId,
@@ -124,13 +138,38 @@ function useHits(): readonly Hit[] {
         label: migrationName,
         to: `/metadata/migrations/${encoded(migrationName)}`,
       })),
+      ...filtered(
+        'Exclusion',
+        '/rules?',
+        allExclusions.map(({ id }) => id),
+      ),
+      ...filtered(
+        'Inclusion',
+        '/rules?tab=Inclusions&',
+        allInclusions.map(({ id }) => id),
+      ),
+      ...filtered(
+        'Role',
+        '/administration/roles?',
+        allRoles.map(({ name }) => name),
+      ),
       ...features.map(({ prefix, name }) => ({
         kind: 'Extension',
         label: name,
         to: `/extensions/${prefix}`,
       })),
     ]
-  }, [session, allMigrations, allStores, allCatalogs, allMetadata, features])
+  }, [
+    session,
+    allMigrations,
+    allStores,
+    allCatalogs,
+    allMetadata,
+    allExclusions,
+    allInclusions,
+    allRoles,
+    features,
+  ])
 }
 
 const focus = (element: HTMLInputElement | null) => element?.focus()
@@ -147,8 +186,11 @@ export default function Hits({ onDone }: { readonly onDone: () => void }) {
   const parts = useParts(wanted)
   const isByLabel = ({ label, kind }: Hit) => isFound(`${kind} ${label}`, wanted)
   const isByWords = (hit: Hit) => !isByLabel(hit) && isFound(`${hit.label} ${hit.words ?? ''}`, wanted)
-  // What bears the words comes first.
-  const hits = [...all.filter(isByLabel), ...acts, ...parts, ...all.filter(isByWords)].slice(0, mostShown)
+  // What bears the words comes first, at its beginning before elsewhere.
+  const [begun, others] = [true, false].map((begins) =>
+    all.filter((hit) => isByLabel(hit) && hit.label.toLowerCase().startsWith(wanted.trim()) === begins),
+  ) as [Hit[], Hit[]]
+  const hits = [...begun, ...others, ...acts, ...parts, ...all.filter(isByWords)].slice(0, mostShown)
   const go = (hit: Hit | undefined) => {
     if (hit === undefined) return
     onDone()
@@ -171,7 +213,7 @@ export default function Hits({ onDone }: { readonly onDone: () => void }) {
         // Loaded when the dialog is open already, it comes too late for its own focus.
         ref={focus}
         data-autofocus
-        label="Page, migration, store, extension or action"
+        label="Page, migration, store, rule, role, extension or action"
         value={text}
         onChange={(event) => {
           setText(event.currentTarget.value)

@@ -14,11 +14,9 @@ import { useDisclosure } from '@mantine/hooks'
 import { useIsFetching } from '@tanstack/react-query'
 import { Link, Outlet, useRouterState } from '@tanstack/react-router'
 import { Suspense, useEffect } from 'react'
-import { signIn } from '../../subjects/access/sign-in.ts'
-import { httpServers, logoutPath, title } from '../../subjects/kit/names.ts'
+import { httpServers, title } from '../../subjects/kit/names.ts'
 import { mayAsk } from '../data/calls.ts'
 import { useKeptSession } from '../data/kept-session.ts'
-import { ownToken } from '../data/session.ts'
 import { useSession } from '../data/session-context.ts'
 import { Page } from '../kit/page.tsx'
 import { Menus } from './menus.tsx'
@@ -26,6 +24,7 @@ import { Offline } from './offline.tsx'
 import { Outcomes } from './outcomes.tsx'
 import { navigation } from './places.ts'
 import { Search } from './search.tsx'
+import { signOut } from './sign-out.ts'
 
 /** What stands around every page. */
 export function Shell() {
@@ -134,35 +133,12 @@ function Navigation({ pathname }: { readonly pathname: string }) {
   )
 }
 
-/** Ends the session of this page, which the browser may have replaced by another one, or lost. */
 function SignOut() {
   const session = useSession()
-  const signOut = async (form: HTMLFormElement) => {
-    // The platform's own page goes on from there, to the identity provider.
-    if (
-      await ownToken().then(
-        (token) => session.isOwn(token),
-        () => false,
-      )
-    )
-      return form.submit()
-    // What has gone wrong with it shows at the next sign-in; the page is left all the same.
-    await session.call(signIn.out, {}).catch(() => undefined)
-    location.replace('/')
-  }
   return (
-    <form
-      method="post"
-      action={logoutPath}
-      onSubmit={(event) => {
-        event.preventDefault()
-        void signOut(event.currentTarget)
-      }}
-    >
-      <Button type="submit" variant="default" size="xs">
-        Sign out
-      </Button>
-    </form>
+    <Button variant="default" size="xs" onClick={() => void signOut(session)}>
+      Sign out
+    </Button>
   )
 }
 

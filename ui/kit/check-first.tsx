@@ -5,7 +5,7 @@ import { filesystems } from '../../subjects/filesystems/filesystems.ts'
 import { fieldsOf } from '../../subjects/kit/json-schema.ts'
 import { useCommand } from '../data/calls.ts'
 import { Checks } from './checks.tsx'
-import { Failure } from './failure.tsx'
+import { Failure, showFully } from './failure.tsx'
 import type { Values } from './schema-fields.tsx'
 
 type Found = ComponentProps<typeof Checks>['of']
@@ -43,7 +43,8 @@ export function useCheckFirst(contract: Contract): {
         if (!ok) setFailed(textOf(known(contract, input)))
         return ok
       } catch {
-        // What is wrong with the input is said where it is sent, at its fields.
+        // What is wrong with the input is said where it is sent, at its fields, and once.
+        check.reset()
         return true
       }
     },
@@ -59,13 +60,15 @@ export function useCheckFirst(contract: Contract): {
         </Button>
         {isOf(input) && check.error && <Failure title="The check failed" error={check.error} />}
         {isOf(input) && check.data !== undefined && (
-          <Checks
-            what={contract.resource === filesystems.list.resource ? 'store' : 'catalog'}
-            of={check.data as Found}
-          />
+          <div ref={showFully}>
+            <Checks
+              what={contract.resource === filesystems.list.resource ? 'store' : 'catalog'}
+              of={check.data as Found}
+            />
+          </div>
         )}
         {hasFailed(input) && (
-          <Text size="sm" mt="sm" role="alert">
+          <Text size="sm" mt="sm" role="alert" ref={showFully}>
             It was not added, because a check failed. Correct what is wrong, or add it anyway.
           </Text>
         )}

@@ -1,12 +1,12 @@
 import { Alert, Text } from '@mantine/core'
-import { type ReactNode, useState } from 'react'
+import { type ReactNode, useEffect, useRef, useState } from 'react'
 import type { Contract, Input, Output } from '../../subjects/kit/contract.ts'
 import type { Problem } from '../../subjects/kit/errors.ts'
 import { jsonSchema, pick } from '../../subjects/kit/json-schema.ts'
 import { useCommand } from '../data/calls.ts'
 import { AsCommand } from './as-command.tsx'
 import { Failure } from './failure.tsx'
-import { describedText } from './format.ts'
+import { addingText, describedText } from './format.ts'
 import { FormButtons } from './form-buttons.tsx'
 import { type Choices, SchemaFields, type Values } from './schema-fields.tsx'
 import { fieldsIn, useProblems } from './use-problems.ts'
@@ -84,8 +84,18 @@ export function ContractForm<C extends Contract>({
   )
   const input = { ...fit, ...given } as Values
   const { problems, shown, edit } = useProblems(command.error)
+  const { description: told = '' } = contract
+  // Of what is not there yet nothing can stay.
+  const description = Object.keys(given).length === 0 ? addingText(told) : told
+  const isMarked = isAllMarked(problems, names)
+  const form = useRef<HTMLFormElement>(null)
+  useEffect(() => {
+    // It may be far from the button.
+    if (command.error !== null) form.current?.querySelector<HTMLElement>('[aria-invalid=true]')?.focus()
+  }, [command.error])
   return (
     <form
+      ref={form}
       onSubmit={(event) => {
         event.preventDefault()
         // Forms in a dialog of a form are of their own.
@@ -113,16 +123,11 @@ export function ContractForm<C extends Contract>({
         withFocus
         {...(usual && { usual })}
       />
-      {shown !== null && (
-        <Failure
-          title="The request failed"
-          error={isAllMarked(problems, names) ? 'Correct the fields that are marked.' : shown}
-        />
-      )}
+      {shown !== null && !isMarked && <Failure title="The request failed" error={shown} />}
       {beside?.(input)}
-      {contract.description !== undefined && (
+      {description !== '' && (
         <Alert mt="md" color="gray" variant="light" p="xs" role="note">
-          {describedText(contract.description, answersOf(contract))}
+          {describedText(description, answersOf(contract))}
         </Alert>
       )}
       <FormButtons

@@ -3,7 +3,7 @@ import { isGantryError } from '../../subjects/kit/errors.ts'
 import { saidText } from './format.ts'
 
 /** It may come below what one sees. */
-const showFully = (element: HTMLElement | null) => element?.scrollIntoView({ block: 'nearest' })
+export const showFully = (element: HTMLElement | null) => element?.scrollIntoView({ block: 'nearest' })
 
 /** What went wrong, in the words of the platform. */
 export function Failure({ title, error }: { readonly title: string; readonly error: unknown }) {

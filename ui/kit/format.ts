@@ -166,6 +166,13 @@ export const describedText = (text: string, choices: readonly string[] = []): st
     // What is typed as it stands.
     .replaceAll(/`([^`]*)`/g, '“$1”')
 
+/** What a contract says to whoever adds something, without what goes for changes and for the replies of the API. */
+export const addingText = (text: string): string =>
+  text
+    .split(/(?<=\.) /)
+    .filter((sentence) => !/stay unchanged|cannot be changed|in the reply/.test(sentence))
+    .join(' ')
+
 const nameText = (name: string): string => (/[a-z]/.test(name) ? labelOf(name) : optionText(name))
 
 export const localTime = (timestamp: string): string =>
@@ -230,6 +237,7 @@ const pasts: Readonly<Record<string, string>> = {
   Reset: 'Reset',
   Resume: 'Resumed',
   Rotate: 'Rotated',
+  Sign: 'Signed',
   Start: 'Started',
   // What is under way is finished first.
   Stop: 'Stopping',

@@ -1,5 +1,6 @@
 import {
   Fieldset,
+  Input,
   MultiSelect,
   NumberInput,
   PasswordInput,
@@ -216,6 +217,7 @@ function Field(field: FieldProps) {
   )
     return (
       <Fieldset legend={isRequired ? `${labelOf(name)} *` : labelOf(name)} mt="sm">
+        {props.error !== undefined && <Input.Error>{props.error}</Input.Error>}
         <SchemaFields
           schema={schema}
           values={(value as Values | undefined) ?? {}}

@@ -85,10 +85,16 @@ const blocking: readonly ConditionReason[] = [
 export const isBlocked = ({ conditions }: { readonly conditions: readonly Pick<Condition, 'reason'>[] }) =>
   conditions.some(({ reason }) => blocking.includes(reason))
 
-/** The state of a migration: one that is completed may have left paths behind, and one that is live may stand still. */
+/**
+ * The state of a migration: one that is completed may have left paths behind, or differ from its source, and one that is live
+ * may stand still.
+ */
 export const MigrationStatus = ({
   of: { state, failedPathCount, conditions },
+  differs = false,
 }: {
+  /** Whether its last verification found differences, where that is known. */
+  readonly differs?: boolean
   readonly of: {
     readonly state: string
     readonly failedPathCount: number
@@ -99,6 +105,8 @@ export const MigrationStatus = ({
     ? 'but blocked'
     : state === 'COMPLETED' && failedPathCount > 0
       ? 'with failures'
-      : undefined
+      : state === 'COMPLETED' && differs
+        ? 'with differences'
+        : undefined
   return <Status of={state} but={but} />
 }

@@ -6,6 +6,7 @@ import type { Input, Output } from '../../../subjects/kit/contract.ts'
 import { keyOf, mayCall } from '../../data/calls.ts'
 import { reportOutcome } from '../../data/outcomes.ts'
 import { useSession } from '../../data/session-context.ts'
+import { Clamped } from '../../kit/clamped.tsx'
 import { Empty } from '../../kit/empty.tsx'
 import { Filters } from '../../kit/filters.tsx'
 import { countOf } from '../../kit/format.ts'
@@ -44,7 +45,7 @@ const columns: readonly Column<AuditRecord & { readonly sequence: number }>[] = 
     ),
     width: 1.3,
   },
-  { label: 'Details', cell: ({ details = '' }) => <Named>{details}</Named>, width: 1.9 },
+  { label: 'Details', cell: ({ details = '' }) => <Clamped>{details}</Clamped>, width: 1.9 },
   { label: 'Address', cell: ({ from = '' }) => <Named>{from}</Named>, width: 0.9 },
   {
     label: 'Result',

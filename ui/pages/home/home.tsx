@@ -78,7 +78,7 @@ export default function HomePage() {
         <Section title="Alerts">
           {firing.data.map(({ id, severity, summary: said, fired }) => (
             <Text key={id} component="div">
-              <Status of={severity} /> <Named>{said}</Named> since <Time at={fired} />
+              <Status of={severity} /> <Named>{said}</Named> · firing since <Time at={fired} />
             </Text>
           ))}
         </Section>
@@ -100,9 +100,7 @@ export default function HomePage() {
       <Section
         title="Health"
         actions={
-          mayCall(session, platform.tasks) && (
-            <Link to="/administration/health">Tasks, and damage to accept</Link>
-          )
+          mayCall(session, platform.tasks) && <Link to="/administration/health">Health and tasks</Link>
         }
       >
         <Components />

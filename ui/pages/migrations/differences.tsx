@@ -13,6 +13,7 @@ import { Failure } from '../../kit/failure.tsx'
 import { countOf, countText, wordsOf } from '../../kit/format.ts'
 import { Named } from '../../kit/named.tsx'
 import { type Column, Table } from '../../kit/table.tsx'
+import { resultText } from './verification-text.ts'
 
 /** A line of the report, as far as it is shown. */
 interface Difference {
@@ -33,7 +34,7 @@ const differenceText = ({ detail, sourceSize, targetSize }: Difference): string 
 
 const columns: readonly Column<Difference>[] = [
   { label: 'Path', cell: ({ sourcePath }) => <Named>{sourcePath}</Named>, width: 2 },
-  { label: 'Class', cell: ({ scanResult }) => wordsOf(scanResult) },
+  { label: 'Class', cell: ({ scanResult }) => resultText(scanResult) },
   { label: 'Difference', cell: (one) => <Named>{differenceText(one)}</Named>, width: 2 },
 ]
 
@@ -103,7 +104,7 @@ function Shown({ verificationId, total }: { readonly verificationId: string; rea
           mb="xs"
           data={Array.from(classes, ([value, its]) => ({
             value,
-            label: `${wordsOf(value)} (${countText(its.length)})`,
+            label: `${resultText(value)} (${countText(its.length)})`,
           }))}
           value={scanResult}
           onChange={(value) => {

@@ -36,8 +36,9 @@ const verificationColumns = (path: string): readonly Column<Verification>[] => [
       />
     ),
     by: ({ status }) => status,
+    width: 1.3,
   },
-  { label: 'Level', cell: ({ level }) => level, by: ({ level }) => level },
+  { label: 'Level', cell: ({ level }) => level, by: ({ level }) => level, width: 0.85 },
   {
     label: 'Source',
     cell: (one) => sideText(one, one.filesOnSource, one.bytesOnSource),
@@ -50,6 +51,7 @@ const verificationColumns = (path: string): readonly Column<Verification>[] => [
     label: 'Differences',
     cell: differencesText,
     by: ({ totalDiscrepancies }) => totalDiscrepancies,
+    width: 1.15,
   },
   {
     label: 'Actions',
@@ -87,7 +89,6 @@ const verificationColumns = (path: string): readonly Column<Verification>[] => [
 /** Whether the target has what the source has. */
 export function Verifications({ migration: { migrationId, path } }: { readonly migration: Migration }) {
   const columns = useMemo(() => verificationColumns(path), [path])
-  useEvents(verifications.list.resource)
   const { data } = useAll(verifications.list, ({ id }) => id, {
     filter: { migrationId },
     everyMs: jobsEveryMs,

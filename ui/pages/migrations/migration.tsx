@@ -9,7 +9,8 @@ import type { Migration } from '../../../subjects/migrations/model/model.ts'
 import { verifications } from '../../../subjects/migrations/verifications.ts'
 import { notifications } from '../../../subjects/observability/notifications.ts'
 import { exclusions } from '../../../subjects/rules/exclusions.ts'
-import { mayCall, useAnswer } from '../../data/calls.ts'
+import { mayCall, pollMs, useAnswer } from '../../data/calls.ts'
+import { useEvents } from '../../data/events.ts'
 import { useMigrationEvents } from '../../data/migrations.ts'
 import { useSession } from '../../data/session-context.ts'
 import { Action } from '../../kit/action.tsx'
@@ -62,9 +63,16 @@ export default function MigrationPage() {
   // What its first part shows is asked for at the same time, and nothing moves when it comes.
   const progress = useAnswer(migrations.progress, { migrationId })
   const states = useAnswer(migrations.states, { migrationId })
+  useEvents(verifications.list.resource)
+  const verified = useAnswer(
+    verifications.list,
+    { migrationId, states: ['COMPLETE'], limit: 1 },
+    { everyMs: pollMs },
+  )
+  const last = verified.data?.[0]
   const told = useTold(migrationId)
   const [tab] = useParam('tab')
-  if (data === undefined || progress.isLoading || states.isLoading)
+  if (data === undefined || progress.isLoading || states.isLoading || verified.isLoading)
     return (
       <Page title={migrationId} of={all} error={error}>
         {null}
@@ -78,7 +86,7 @@ export default function MigrationPage() {
     <Page
       title={migrationId}
       of={all}
-      beside={<MigrationStatus of={data} />}
+      beside={<MigrationStatus of={data} differs={last !== undefined && last.totalDiscrepancies > 0} />}
       error={error}
       contract={contract}
       input={{ ...input }}
@@ -95,7 +103,7 @@ export default function MigrationPage() {
           label="Parts of the migration"
           parts={
             {
-              Overview: <Overview migration={data} />,
+              Overview: <Overview migration={data} verified={last} />,
               Failures: <Failures migration={data} />,
               Plan: <Plan migrationId={migrationId} {...(isCompleted && runAgain)} />,
               Rules: <MigrationRules migration={data} />,

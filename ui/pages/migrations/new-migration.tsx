@@ -4,6 +4,7 @@ import { Link, useNavigate } from '@tanstack/react-router'
 import { useEffect, useId, useState } from 'react'
 import { type Filesystem, filesystems } from '../../../subjects/filesystems/filesystems.ts'
 import type { Input } from '../../../subjects/kit/contract.ts'
+import { isGantryError } from '../../../subjects/kit/errors.ts'
 import { fieldsOf, pick } from '../../../subjects/kit/json-schema.ts'
 import { migrations } from '../../../subjects/migrations/migrations.ts'
 import { agents } from '../../../subjects/migrations/agents.ts'
@@ -171,10 +172,16 @@ function Steps({
   const asked = Math.min(Math.max(0, Math.trunc(Number(step) || 1) - 1), lastToFill)
   const at = created !== undefined ? lastToFill + 1 : isReady ? asked : 0
   const setAt = (next: number) => setStep(`${next + 1}`)
+  /** What the platform said is of the step that it was said in. */
+  const turnTo = (next: number) => {
+    create.reset()
+    setAt(next)
+  }
   const input = inputOf(draft, steps) as Input<typeof migrations.create>
   const { problems, shown, edit } = useProblems(create.error)
   const name = useName(draft.migrationId)
-  const lacksPeriod = mode === 'recurring' && !repeats(draft)
+  const folder = useFolder(draft)
+  const lacksPeriod = mode === 'recurring' && !(repeats(draft) && isSchedule(draft))
   const [isPeriodMissed, setPeriodMissed] = useState(false)
   const change = (next: Draft) => {
     edit(draft, next)
@@ -187,7 +194,7 @@ function Steps({
     void navigate({ to: '/migrations/$migrationId', params: { migrationId } })
   }
   const goBack = () => {
-    if (created === undefined) return setAt(Math.max(0, at - 1))
+    if (created === undefined) return turnTo(Math.max(0, at - 1))
     // The plan is that of a migration that is there: one that is changed is made anew.
     remove.mutate({ migrationId: created.migrationId })
     setCreated(undefined)
@@ -211,7 +218,7 @@ function Steps({
       <Stepper
         active={at}
         onStepClick={(step) =>
-          created === undefined && step <= lastToFill && (isReady || step === 0) && setAt(step)
+          created === undefined && step <= lastToFill && (isReady || step === 0) && turnTo(step)
         }
         size="sm"
       >
@@ -222,9 +229,13 @@ function Steps({
       <form
         onSubmit={(event) => {
           event.preventDefault()
-          if (at === lastToFill) createIt(false)
-          else if (steps[at]?.title === 'Schedule' && lacksPeriod) setPeriodMissed(true)
-          else void name.isFree().then((isFree) => isFree && setAt(at + 1))
+          if (steps[at]?.title === 'Schedule' && lacksPeriod) setPeriodMissed(true)
+          else if (at === lastToFill) createIt(false)
+          else if (at > 0) turnTo(at + 1)
+          else
+            void Promise.all([name.isFree(), folder.isThere()]).then(
+              (all) => all.every(Boolean) && turnTo(at + 1),
+            )
         }}
       >
         {at === 0 && (
@@ -246,7 +257,12 @@ function Steps({
             onChange={change}
             choices={choices}
             {...(settings && { usual: settings })}
-            problems={[...problems, ...name.problems, ...(lacksPeriod && isPeriodMissed ? [noPeriod] : [])]}
+            problems={[
+              ...problems,
+              ...name.problems,
+              ...folder.problems,
+              ...(lacksPeriod && isPeriodMissed ? [noPeriod] : []),
+            ]}
           />
         )}
         {steps[at]?.title === 'Schedule' && <SchedulePreview schedule={draft} />}
@@ -269,8 +285,13 @@ function Steps({
               Next
             </Button>
           )}
-          <StillNeeded fields={lacking.map(labelOf)} />
-          {at <= lastToFill && isReady && (
+          <StillNeeded
+            fields={[
+              ...lacking.map(labelOf),
+              ...(at === lastToFill && lacksPeriod ? ['a period or a schedule, in the step Schedule'] : []),
+            ]}
+          />
+          {at <= lastToFill && isReady && !lacksPeriod && (
             <Button
               variant={at === lastToFill ? 'filled' : 'default'}
               loading={create.isPending}
@@ -279,7 +300,7 @@ function Steps({
               Create and plan
             </Button>
           )}
-          {at === lastToFill && (
+          {at === lastToFill && !lacksPeriod && (
             <Button variant="default" loading={create.isPending} onClick={() => createIt(true)}>
               Create and start
             </Button>
@@ -329,6 +350,38 @@ function useName(migrationId: string | undefined) {
       const found = await session.call(migrations.list, { migrationIds: [migrationId] }).catch(() => [])
       setTaken(found.length > 0 ? migrationId : undefined)
       return found.length === 0
+    },
+  }
+}
+
+/** Whether the folder is at the source, as the platform knows before all else is filled in. */
+function useFolder({ source, path }: Draft) {
+  const session = useSession()
+  const [missing, setMissing] = useState<{
+    readonly source: unknown
+    readonly path: unknown
+    readonly problem: string
+  }>()
+  return {
+    problems:
+      missing !== undefined && missing.source === source && missing.path === path
+        ? [{ field: 'path', problem: missing.problem }]
+        : [],
+    isThere: async (): Promise<boolean> => {
+      if (source === undefined || path === undefined || !mayCall(session, filesystems['list-paths']))
+        return true
+      const problem = await session
+        .call(filesystems['list-paths'], { fileSystemId: source, role: 'source', path, limit: 1 })
+        .then(
+          () => undefined,
+          // What else is wrong with it is told when it is created.
+          (error: unknown) =>
+            isGantryError(error, 'NOT_FOUND')
+              ? error.message
+              : problemsOf(error).find(({ field }) => field === 'path')?.problem,
+        )
+      setMissing(problem === undefined ? undefined : { source, path, problem })
+      return problem === undefined
     },
   }
 }

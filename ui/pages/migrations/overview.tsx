@@ -1,7 +1,8 @@
-import { Progress, Text } from '@mantine/core'
+import { Alert, Progress, Text } from '@mantine/core'
+import { Link } from '@tanstack/react-router'
 import { useEffect, useState } from 'react'
 import { migrations } from '../../../subjects/migrations/migrations.ts'
-import { verifications } from '../../../subjects/migrations/verifications.ts'
+import { type Verification, verifications } from '../../../subjects/migrations/verifications.ts'
 import type { Migration } from '../../../subjects/migrations/model/model.ts'
 import { type Info, RateMeter } from '../../../subjects/migrations/rate.ts'
 import { defaultTimeZone } from '../../../subjects/migrations/model/recurrence.ts'
@@ -26,7 +27,14 @@ import { outcomeText } from './verification-text.ts'
 type Progress = Info['progress']
 
 /** How far a migration is, and how it is set up. */
-export function Overview({ migration }: { readonly migration: Migration }) {
+export function Overview({
+  migration,
+  verified,
+}: {
+  readonly migration: Migration
+  /** Its last verification that is complete. */
+  readonly verified: Verification | undefined
+}) {
   const { migrationId } = migration
   const { data } = useAnswer(migrations.progress, { migrationId })
   const progress = data?.progress
@@ -40,6 +48,7 @@ export function Overview({ migration }: { readonly migration: Migration }) {
     })
   return (
     <>
+      {verified !== undefined && verified.totalDiscrepancies > 0 && <Differs verified={verified} />}
       {progress && at && (
         <>
           {at.percentage !== undefined && (
@@ -115,6 +124,24 @@ export function Overview({ migration }: { readonly migration: Migration }) {
     </>
   )
 }
+
+/** That the target is not as the source, whatever the state. */
+const Differs = ({ verified: { migrationId, totalDiscrepancies } }: { readonly verified: Verification }) => (
+  <Alert
+    color="yellow"
+    title={`The last verification found ${countOf(totalDiscrepancies, 'difference')}`}
+    mb="md"
+  >
+    This notice goes away once a verification finds none.{' '}
+    <Link
+      to="/migrations/$migrationId"
+      params={{ migrationId }}
+      {...({ search: { tab: 'Verifications' } } as object)}
+    >
+      Show the verifications
+    </Link>
+  </Alert>
+)
 
 const moving = ['RUNNING', 'LIVE']
 const measuredEveryMs = 1_000

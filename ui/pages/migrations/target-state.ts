@@ -44,7 +44,7 @@ export function targetState({
   const pending = unscheduledEvents + scheduledEvents
   if (state === 'LIVE' && pending > 0)
     return { says: `First scan complete${missing}; ${countOf(pending, 'change')} on the way to the target` }
-  if (state === 'LIVE') return { percentage: 100, says: `Complete${missing}; follows its source` }
+  if (state === 'LIVE') return { percentage: 100, says: `First scan complete${missing}; follows changes` }
   if (state === 'COMPLETED' || state === 'WAITING_FOR_NEXT_RECURRENCE')
     return { percentage: 100, says: `Complete${missing}` }
   if (isScanned && state === 'RUNNING') return { says: 'First scan complete; a rescan or retry is running' }

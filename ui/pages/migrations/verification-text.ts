@@ -16,6 +16,11 @@ export const sideText = (
   bytes: number,
 ): string => (startedAt === undefined ? '–' : `${countOf(files, 'file')}, ${sizeText(bytes)}`)
 
+/** What was found of a path, where words of the constant alone leave open which side lacks it. */
+export const resultText = (result: string): string =>
+  ({ MISSING_ON_TARGET: 'missing at the target', MISSING_ON_SOURCE: 'only at the target' })[result] ??
+  wordsOf(result)
+
 /** What it came to, or how far it is. */
 export const outcomeText = ({
   status,

@@ -111,7 +111,7 @@ const ruleColumns: readonly Column<Rule>[] = [
         )}
       </>
     ),
-    width: 2,
+    width: 1.8,
   },
   { label: 'Threshold', cell: thresholdText },
   { label: 'For', cell: ({ forSeconds }) => durationText(forSeconds), width: 0.75 },
@@ -148,7 +148,7 @@ const ruleColumns: readonly Column<Rule>[] = [
         </Action>
       </Group>
     ),
-    width: 1.8,
+    width: 1.6,
   },
 ]
 

@@ -10,6 +10,14 @@ import { SetLimit } from './set-limit.tsx'
 const limitText = (limit: number) => (limit === unlimited ? 'no limit' : rateText(limit))
 const requestsText = (limit: number) => (limit === unlimited ? 'no limit' : `${countText(limit)}/s`)
 
+/** Whether there is something to remove. */
+const isLimit = ({
+  limitBytesPerSecond,
+  limitRequestsPerSecond,
+  schedule,
+}: Pick<BandwidthPolicy, 'limitBytesPerSecond' | 'limitRequestsPerSecond' | 'schedule'>) =>
+  limitBytesPerSecond !== unlimited || limitRequestsPerSecond !== unlimited || schedule !== undefined
+
 const figures: readonly Column<BandwidthPolicy>[] = [
   {
     label: 'Applies to',
@@ -45,9 +53,11 @@ const actions: Column<BandwidthPolicy> = {
     return (
       <Group gap={4}>
         <SetLimit button="Change" of={id} place={place} policy={policy} isSmall />
-        <Action contract={bandwidth.delete} input={place} of={id} isSmall>
-          Remove
-        </Action>
+        {isLimit(policy) && (
+          <Action contract={bandwidth.delete} input={place} of={id} isSmall>
+            Remove
+          </Action>
+        )}
       </Group>
     )
   },

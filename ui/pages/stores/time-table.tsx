@@ -21,6 +21,31 @@ export interface Painted {
 }
 
 const hourOf = (day: Weekday, hour: number) => `${day} ${hour}`
+
+/** The hours between two corners, whichever of them comes first. */
+export function hoursBetween(one: string, other: string): readonly string[] {
+  const corners = [one, other].map((hour) => hour.split(' ') as [Weekday, string])
+  const days = corners.map(([day]) => weekdays.indexOf(day))
+  const times = corners.map(([, hour]) => Number(hour))
+  const between = (all: readonly number[], at: number) => at >= Math.min(...all) && at <= Math.max(...all)
+  return weekdays
+    .filter((_, at) => between(days, at))
+    .flatMap((day) => hoursOfDay.filter((hour) => between(times, hour)).map((hour) => hourOf(day, hour)))
+}
+
+/** The same hours, with some of them painted or cleared. */
+function withHours(hours: ReadonlySet<string>, changed: readonly string[], isPainted: boolean) {
+  if (isPainted) return new Set([...hours, ...changed])
+  return new Set([...hours].filter((hour) => !changed.includes(hour)))
+}
+
+interface Brush {
+  /** Whether what the pointer goes over is painted or cleared. */
+  readonly isPainted: boolean
+  readonly from: string
+  /** What was painted before, as a rectangle that becomes smaller gives back what it had taken. */
+  readonly before: ReadonlySet<string>
+}
 const clock = (hour: number) => `${String(hour).padStart(2, '0')}:00`
 
 /** The hours that a schedule has, as far as it is one of whole hours with one limit. */
@@ -75,19 +100,14 @@ export function TimeTable({
   readonly hours: ReadonlySet<string>
   readonly onChange: (hours: ReadonlySet<string>) => void
 }) {
-  /** Whether what the pointer goes over is painted or cleared. */
-  const [brush, setBrush] = useState<boolean>()
+  const [brush, setBrush] = useState<Brush>()
   const [current, setCurrent] = useState(hourOf(weekdays[0], 0))
-  const paint = (hour: string, isPainted: boolean) => {
-    const next = new Set(hours)
-    if (isPainted) next.add(hour)
-    else next.delete(hour)
-    onChange(next)
-  }
+  const toggle = (changed: readonly string[]) =>
+    onChange(withHours(hours, changed, !changed.every((hour) => hours.has(hour))))
   const begin = (event: PointerEvent<HTMLButtonElement>, hour: string) => {
     event.currentTarget.releasePointerCapture(event.pointerId)
-    setBrush(!hours.has(hour))
-    paint(hour, !hours.has(hour))
+    setBrush({ isPainted: !hours.has(hour), from: hour, before: hours })
+    toggle([hour])
   }
   // A day is a row; on a telephone, where that is too wide, an hour is.
   const isNarrow = useMediaQuery(narrow, undefined, { getInitialValueInEffect: false })
@@ -112,16 +132,35 @@ export function TimeTable({
           aria-label={`${day} ${clock(hour)}`}
           aria-pressed={hours.has(id)}
           onPointerDown={(event) => begin(event, id)}
-          onPointerEnter={() => brush !== undefined && paint(id, brush)}
+          onPointerEnter={() =>
+            brush && onChange(withHours(brush.before, hoursBetween(brush.from, id), brush.isPainted))
+          }
           onKeyDown={(event) => {
             const paints = event.key === ' ' || event.key === 'Enter'
             if (!paints && steps[event.key] === undefined) return
             event.preventDefault()
-            if (paints) paint(id, !hours.has(id))
+            if (paints) toggle([id])
             else go(event, day, hour)
           }}
         />
       </td>
+    )
+  }
+  /** Paints its day or hour as a whole; with the keyboard, its hours are painted one by one. */
+  const heading = (name: Weekday | number) => {
+    const its =
+      typeof name === 'number'
+        ? weekdays.map((day) => hourOf(day, name))
+        : hoursOfDay.map((hour) => hourOf(name, hour))
+    return (
+      <button
+        type="button"
+        tabIndex={-1}
+        aria-label={typeof name === 'number' ? `${clock(name)} on all days` : `All of ${name}`}
+        onClick={() => toggle(its)}
+      >
+        {name}
+      </button>
     )
   }
   const [columns, rows] = isNarrow ? [weekdays, hoursOfDay] : [hoursOfDay, weekdays]
@@ -133,7 +172,7 @@ export function TimeTable({
             <td />
             {columns.map((name) => (
               <th key={name} scope="col">
-                {name}
+                {heading(name)}
               </th>
             ))}
           </tr>
@@ -141,7 +180,7 @@ export function TimeTable({
         <tbody>
           {rows.map((name) => (
             <tr key={name}>
-              <th scope="row">{name}</th>
+              <th scope="row">{heading(name)}</th>
               {typeof name === 'number'
                 ? weekdays.map((day) => cell(day, name))
                 : hoursOfDay.map((hour) => cell(name, hour))}
