@@ -14,7 +14,7 @@ import { metadataCatalogs } from '../../subjects/metadata/catalogs.ts'
 import { type CatalogKind, catalogKinds } from '../../subjects/metadata/kinds.ts'
 import { metadataMigrations } from '../../subjects/metadata/migrations.ts'
 import { metadataRules } from '../../subjects/metadata/rules.ts'
-import { bandwidth, bandwidthUnits, unlimited } from '../../subjects/migrations/bandwidth.ts'
+import { bandwidth, bandwidthUnits, limitsNothing, unlimited } from '../../subjects/migrations/bandwidth.ts'
 import { migrations } from '../../subjects/migrations/migrations.ts'
 import type { MigrationState } from '../../subjects/migrations/model/model.ts'
 import { periodSeconds } from '../../subjects/migrations/model/recurrence.ts'
@@ -267,10 +267,6 @@ function comparedBandwidth({ limit, unit, requests, schedule, ...rest }: Row): R
     ...(schedule !== undefined && { schedule: isEmpty ? '' : schedule }),
   }
 }
-
-/** The global one is listed though nobody has set it. */
-const limitsNothing = ({ limitBytesPerSecond, limitRequestsPerSecond, schedule }: Row): boolean =>
-  limitBytesPerSecond === unlimited && limitRequestsPerSecond === unlimited && schedule === undefined
 
 function migrationSpec(row: Row): Row {
   const spec = sameNames(migrations.create, { actionPolicy: 'targetActionPolicy' })(row)

@@ -72,6 +72,14 @@ const BandwidthPolicy = model('BandwidthPolicy', {
 })
 export type BandwidthPolicy = Static<typeof BandwidthPolicy>
 
+/** Whether a policy is as if there were none: the global one is listed though nobody has set it. */
+export const limitsNothing = ({
+  limitBytesPerSecond,
+  limitRequestsPerSecond,
+  schedule,
+}: Partial<Pick<BandwidthPolicy, 'limitBytesPerSecond' | 'limitRequestsPerSecond' | 'schedule'>>): boolean =>
+  limitBytesPerSecond === unlimited && limitRequestsPerSecond === unlimited && schedule === undefined
+
 const scope = Type.Enum(bandwidthScopes, { description: 'What the limit applies to' })
 const name = Type.Optional(Name('Name of the migration, target or transfer agent; omit for the global limit'))
 const place = { scope, name }

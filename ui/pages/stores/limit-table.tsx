@@ -1,5 +1,10 @@
 import { Group } from '@mantine/core'
-import { bandwidth, type BandwidthPolicy, unlimited } from '../../../subjects/migrations/bandwidth.ts'
+import {
+  bandwidth,
+  type BandwidthPolicy,
+  limitsNothing,
+  unlimited,
+} from '../../../subjects/migrations/bandwidth.ts'
 import { Action } from '../../kit/action.tsx'
 import { rateText } from '../../../subjects/kit/binary-size.ts'
 import { countText } from '../../kit/format.ts'
@@ -9,14 +14,6 @@ import { SetLimit } from './set-limit.tsx'
 
 const limitText = (limit: number) => (limit === unlimited ? 'no limit' : rateText(limit))
 const requestsText = (limit: number) => (limit === unlimited ? 'no limit' : `${countText(limit)}/s`)
-
-/** Whether there is something to remove. */
-const isLimit = ({
-  limitBytesPerSecond,
-  limitRequestsPerSecond,
-  schedule,
-}: Pick<BandwidthPolicy, 'limitBytesPerSecond' | 'limitRequestsPerSecond' | 'schedule'>) =>
-  limitBytesPerSecond !== unlimited || limitRequestsPerSecond !== unlimited || schedule !== undefined
 
 const figures: readonly Column<BandwidthPolicy>[] = [
   {
@@ -53,7 +50,7 @@ const actions: Column<BandwidthPolicy> = {
     return (
       <Group gap={4}>
         <SetLimit button="Change" of={id} place={place} policy={policy} isSmall />
-        {isLimit(policy) && (
+        {!limitsNothing(policy) && (
           <Action contract={bandwidth.delete} input={place} of={id} isSmall>
             Remove
           </Action>
