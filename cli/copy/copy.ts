@@ -179,7 +179,10 @@ async function prepare(session: Session, job: Job, isTried: boolean): Promise<Pr
     if (isGantryError(error, 'ALREADY_EXISTS')) {
       // The same command, at the same time, was a moment ahead.
       const migration = await unlessMissing(session.call(migrations.get, { migrationId: job.migrationId }))
-      if (migration !== undefined) return { migration, made, isNew: false, isChanged: false }
+      if (migration !== undefined) {
+        await dropMapping(session, made)
+        return { migration, made, isNew: false, isChanged: false }
+      }
     }
     // What was added for nothing would be in the way of the next try; a migration that may be there needs it.
     if (!mayBeDone.some((code) => isGantryError(error, code)))
@@ -198,10 +201,16 @@ interface Made {
   readonly rules: OwnRule[]
 }
 
-async function takeBack(session: Session, { mapping, added, rules }: Made): Promise<void> {
+async function dropMapping(session: Session, made: Made): Promise<void> {
+  if (made.mapping !== undefined) await session.call(pathMappings.delete, { pathMappingId: made.mapping })
+  made.mapping = undefined
+}
+
+async function takeBack(session: Session, made: Made): Promise<void> {
+  const { added, rules } = made
   // They go with the migration, if there was one.
   for (const { effect, id } of rules) await unlessMissing(session.call(contractsOf[effect].delete, { id }))
-  if (mapping !== undefined) await session.call(pathMappings.delete, { pathMappingId: mapping })
+  await dropMapping(session, made)
   for (const { fileSystemId, role } of added) await session.call(filesystems.delete, { fileSystemId, role })
 }
 
@@ -258,8 +267,7 @@ async function prepared(
     ])
   })
   // The migration keeps what it says; here it would only be in the way of other copies.
-  if (made.mapping !== undefined) await session.call(pathMappings.delete, { pathMappingId: made.mapping })
-  made.mapping = undefined
+  await dropMapping(session, made)
   return { migration, made, isNew: true, isChanged: false }
 }
 
