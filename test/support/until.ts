@@ -5,7 +5,11 @@ const pollMs = 10
 /** Ends what hangs: far longer than anything here takes, even on half a core. */
 const usualPatienceMs = 60_000
 
-/** Waits until a condition holds, and gives its value. @throws when it does not come to hold */
+/**
+ * Waits until a condition holds, and gives its value. A look that was begun in time and took longer is not the last one: it
+ * says what was when it began.
+ * @throws when it does not come to hold
+ */
 export async function until<T>(
   what: string,
   condition: () => T | Promise<T>,
@@ -13,9 +17,10 @@ export async function until<T>(
 ): Promise<Exclude<T, undefined | null | false>> {
   const deadline = Date.now() + patienceMs
   for (;;) {
+    const begunMs = Date.now()
     const value = await condition()
     if (holds(value)) return value
-    if (Date.now() > deadline) throw new Error(`in vain: ${what}`)
+    if (begunMs > deadline) throw new Error(`in vain: ${what}; the last look took ${Date.now() - begunMs} ms`)
     await delay(pollMs)
   }
 }

@@ -6,7 +6,7 @@ import { loopback } from '../../../subjects/kit/names.ts'
 import { migrations } from '../../../subjects/migrations/migrations.ts'
 import type { ConditionReason } from '../../../subjects/migrations/model/condition-terms.ts'
 import { pattern } from '../../conformance/driver-store.ts'
-import { faults, type Refusal, startBadNetwork } from '../../support/bad-network.ts'
+import { type Fate, faults, type Refusal, startBadNetwork } from '../../support/bad-network.ts'
 import { compareTrees } from '../../support/compare-trees.ts'
 import { addLocal, createFolder, migrate, verify } from '../../support/migrations.ts'
 import { startTestPlatform, type TestPlatform } from '../../support/platform.ts'
@@ -238,6 +238,8 @@ for (const [name, { busy }] of Object.entries(remotes) as [keyof typeof remotes,
       network.worsen(0)
       await platform.call(migrations.stop, { migrationId })
       await until('it is stopped', async () => (await get()).state === 'STOPPED')
+      const fates = (fate: Fate) => network.counts.get(fate) ?? 0
+      await until('what is late has arrived', () => fates('arrived') === fates('held'))
       // Whoever goes on compares everything once.
       await platform.call(migrations.resume, { migrationId })
       let left: string[] = []
@@ -246,7 +248,7 @@ for (const [name, { busy }] of Object.entries(remotes) as [keyof typeof remotes,
         throw new Error(`seed ${seed}: ${left.join('\n')}\n${steps.join('\n')}`, { cause })
       })
       await platform.call(migrations.stop, { migrationId })
-      expect(network.counts.get('held') ?? 0).toBeGreaterThan(0)
+      expect(fates('held')).toBeGreaterThan(0)
     },
     180_000,
   )
