@@ -92,7 +92,7 @@ function figuresOf(commit: string): Record<string, string | number> {
     'files with one importer': [...importers.values()].filter((count) => count === 1).length,
     'longest function': `${lines} lines (${place})`,
     'pairs of folders that import each other': mutualFolders(sources),
-    'modules that every command of the CLI loads': loadedBy(sources, 'cli/main.ts'),
+    'modules that every command of the CLI loads': loadedBy(sources, 'cli/run-command.ts'),
   }
 }
 

@@ -1,7 +1,7 @@
 import { createInterface } from 'node:readline/promises'
 import { GantryError } from '../subjects/kit/errors.ts'
 import type { Context } from './context.ts'
-import { asTyped } from './typed-command.ts'
+import { asTyped } from './as-typed.ts'
 
 const answer = 'yes'
 

@@ -1,6 +1,7 @@
 import type { Session } from './sign-in/session.ts'
 import type { FormOptions } from './output/form.ts'
 import type { Terminal } from './output/terminal.ts'
+import { isRefreshDue, userSessionPath } from './sign-in/user-session.ts'
 
 /** Options of every command. */
 export interface Globals extends FormOptions {
@@ -41,9 +42,11 @@ export async function withSession<T>(
 export type Surroundings = Pick<Context, 'env' | 'cwd' | 'folder' | 'terminal' | 'readStdin'>
 
 async function refreshUserSession(session: Session, { env }: Surroundings): Promise<void> {
+  const path = userSessionPath(env)
+  if (path === undefined || !isRefreshDue(path)) return
   try {
-    const { refreshWhenDue } = await import('./sign-in/refresh.ts')
-    await refreshWhenDue(session, env)
+    const { refresh } = await import('./sign-in/refresh.ts')
+    await refresh(session, path)
   } catch (error) {
     await session.close()
     throw error

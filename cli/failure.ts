@@ -2,7 +2,7 @@ import { problemOfFile } from '../config/file-problem.ts'
 import { GantryError, isGantryError, type Problem } from '../subjects/kit/errors.ts'
 import type { FieldText } from '../subjects/kit/coerce.ts'
 import { type Field, fieldNames, orAgo, type Shape, typed } from './output/shape.ts'
-import { asTyped } from './typed-command.ts'
+import { asTyped } from './as-typed.ts'
 import { printable, printableLines, type Terminal } from './output/terminal.ts'
 
 /** What the service refused, in words of the command line. */

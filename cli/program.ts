@@ -11,7 +11,7 @@ import { addHandWritten } from './commands/hand-written.ts'
 import { addHive } from './commands/hive.ts'
 import { closingText, examplesText } from './help.ts'
 import { forms } from './output/form.ts'
-import { asTyped } from './typed-command.ts'
+import { asTyped } from './as-typed.ts'
 
 /** What a newcomer does first, in this order. */
 const firstSteps = [

@@ -1,5 +1,11 @@
 import type { Msg, MsgHdrs, NatsConnection } from '@nats-io/nats-core'
-import { type Contract, defaultDeadlineMs, type Input, type Output } from '../subjects/kit/contract.ts'
+import {
+  type Addressed,
+  type Contract,
+  defaultDeadlineMs,
+  type Input,
+  type Output,
+} from '../subjects/kit/contract.ts'
 import { errorOf, GantryError } from '../subjects/kit/errors.ts'
 import { messageHeaders } from '../subjects/kit/names.ts'
 import { brokerError } from './errors.ts'
@@ -8,7 +14,7 @@ import { brokerError } from './errors.ts'
 const graceMs = 500
 
 /** Deadline of a contract's callers, in milliseconds. */
-export const deadlineOf = (contract: Contract): number => contract.deadlineMs ?? defaultDeadlineMs
+export const deadlineOf = (contract: Addressed): number => contract.deadlineMs ?? defaultDeadlineMs
 
 /** How long an answer is waited for where neither the caller nor a contract says it. */
 const defaultRequestMs = 5_000
@@ -89,4 +95,4 @@ export async function call<C extends Contract>(
 }
 
 /** How long a caller waits for the answer of a contract, in milliseconds. */
-export const callTimeoutMs = (contract: Contract): number => deadlineOf(contract) + graceMs
+export const callTimeoutMs = (contract: Addressed): number => deadlineOf(contract) + graceMs

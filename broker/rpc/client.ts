@@ -1,6 +1,6 @@
 import { headers, type Msg, type MsgHdrs, type NatsConnection } from '@nats-io/transport-node'
 import { answerOf, callTimeoutMs, request } from '../../client/call.ts'
-import type { Contract, Input, Output } from '../../subjects/kit/contract.ts'
+import type { Addressed, Contract, Input, Output } from '../../subjects/kit/contract.ts'
 import {
   type TraceContext,
   traceparentHeader,
@@ -13,6 +13,7 @@ import { isTooLarge, tooLarge } from '../messages/request.ts'
 
 export { isError, replyError } from '../../client/call.ts'
 export { brokerError, invalidToken } from '../../client/errors.ts'
+export { isFact } from '../../client/facts.ts'
 
 export interface CallOptions {
   /** Default: that of the request which is worked on. */
@@ -31,15 +32,25 @@ export async function call<C extends Contract>(
   input: Input<C>,
   options: CallOptions = {},
 ): Promise<Output<C>> {
-  const reply = await send(connection, contract, JSON.stringify(input), options)
   // The service says that it answers by its contract.
-  return answerOf(reply, contract.resource) as Output<C>
+  return (await ask(connection, contract, input, options)) as Output<C>
+}
+
+/** The same for those who have of the contract no more than where it is answered. */
+export async function ask(
+  connection: NatsConnection,
+  contract: Addressed,
+  input: unknown,
+  options: CallOptions = {},
+): Promise<unknown> {
+  const reply = await send(connection, contract, JSON.stringify(input), options)
+  return answerOf(reply, contract.resource)
 }
 
 /** The same call with the body as text and the reply as it came: for the edge, which only passes both on. */
 export function send(
   connection: NatsConnection,
-  contract: Contract,
+  contract: Addressed,
   body: string,
   { timeoutMs = callTimeoutMs(contract), ...options }: CallOptions = {},
 ): Promise<Msg> {

@@ -4,7 +4,7 @@ import { contentsOf, type Part, partField } from '../../subjects/kit/download.ts
 import { product } from '../../subjects/kit/names.ts'
 import { contracts } from '../../subjects/index.ts'
 import { endedJob } from './job-end.ts'
-import { listedBy } from './existing-names.ts'
+import { listedBy } from './lists.ts'
 import type { RunContract } from './contract-command.ts'
 import { type Context, type Globals, withSession } from '../context.ts'
 import { exitCodes } from '../exit-codes.ts'

@@ -14,14 +14,12 @@ import { addContracts } from '../program.ts'
 export async function addExtension(
   program: Command,
   word: string,
-  context: Context,
+  { context, globals }: { readonly context: Context; readonly globals: Globals },
 ): Promise<string | undefined> {
   const input = { prefix: word }
   if (!matches(extensions.features.input, input)) return undefined
   try {
-    const [found] = await withSession(context, program.opts<Globals>(), (session) =>
-      session.call(extensions.features, input),
-    )
+    const [found] = await withSession(context, globals, (session) => session.call(extensions.features, input))
     const endpoints = found?.endpoints ?? []
     addContracts(
       program,

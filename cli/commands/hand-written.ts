@@ -12,15 +12,7 @@ import {
 import { defaultLogLevel, logLevels } from '../../subjects/observability/logging.ts'
 import { isGantryError } from '../../subjects/kit/errors.ts'
 import { product } from '../../subjects/kit/names.ts'
-import {
-  candidatesFor,
-  candidatesText,
-  completeCommand,
-  completionExamples,
-  completionScript,
-  type Shell,
-  shells,
-} from './completion.ts'
+import { completionExamples, completionScript, type Shell, shells } from '../completion/scripts.ts'
 import { commandNamed } from './aliases.ts'
 import type { Context, Globals } from '../context.ts'
 import type { CopyOptions } from '../copy/copy.ts'
@@ -417,7 +409,7 @@ function addLogin(program: Command, context: Context): void {
     })
 }
 
-/** `completion <shell>` prints a script, which asks the hidden `complete` at each TAB. */
+/** `completion <shell>` prints a script, which asks `complete` at each TAB. */
 function addCompletion(program: Command, context: Context): void {
   const { terminal } = context
   program
@@ -429,15 +421,4 @@ function addCompletion(program: Command, context: Context): void {
     .addArgument(new Argument('<shell>', 'shell').choices(shells))
     .addHelpText('after', examplesText(completionExamples(terminal.command.anywhere)))
     .action((shell: Shell) => terminal.out(completionScript(shell, terminal.command.anywhere)))
-  program
-    .command(completeCommand, { hidden: true })
-    .argument('[words...]')
-    .action(async (words: string[], _, command: Command) => {
-      const globals = command.optsWithGlobals<Globals>()
-      const candidates = await candidatesFor(program, words, async (place) => {
-        const { existingNames } = await import('./existing-names.ts')
-        return existingNames(context, globals, place)
-      })
-      terminal.out(candidatesText(candidates))
-    })
 }

@@ -9,7 +9,7 @@ import { type FormOptions, type Wanted, wantedOf } from './form.ts'
 import { valueText } from './format.ts'
 import { pairsText, tableText } from './table.ts'
 import { printable, printableLines, type Terminal } from './terminal.ts'
-import { asTyped } from '../typed-command.ts'
+import { asTyped } from '../as-typed.ts'
 import { type View, views } from './views.ts'
 import { yaml } from '../../config/yaml.ts'
 

@@ -1,7 +1,7 @@
 import { isatty } from 'node:tty'
 import { styleText } from 'node:util'
 import { type TypedCommand, typedCommand } from '../typed-command.ts'
-import { unprintable } from '../../subjects/kit/schemas.ts'
+import { unprintable } from '../../subjects/kit/unprintable.ts'
 
 type Style = Parameters<typeof styleText>[0]
 

@@ -1,15 +1,13 @@
 import { isGantryError } from '../../subjects/kit/errors.ts'
 import { refreshAgainMs, signIn } from '../../subjects/access/sign-in.ts'
 import type { Session } from './session.ts'
-import { isRefreshDue, userSessionPath, writeRefreshAfter } from './user-session.ts'
+import { writeRefreshAfter } from './user-session.ts'
 
 /**
- * Refreshes the session of `login` when that is due.
+ * Refreshes the session of `login`, which is in a file.
  * @throws GantryError UNAUTHENTICATED when the identity provider has ended it; while it is away, the session is used as it is
  */
-export async function refreshWhenDue(session: Session, env: NodeJS.ProcessEnv): Promise<void> {
-  const path = userSessionPath(env)
-  if (path === undefined || !isRefreshDue(path)) return
+export async function refresh(session: Session, path: string): Promise<void> {
   writeRefreshAfter(path, await refreshed(session))
 }
 

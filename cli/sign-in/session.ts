@@ -1,9 +1,7 @@
-import { isFact } from '../../broker/state/events.ts'
-import { brokerError, call } from '../../broker/rpc/client.ts'
+import { ask, brokerError, call, isFact } from '../../broker/rpc/client.ts'
 import { connectWithToken, type NatsConnection } from '../../broker/rpc/connection.ts'
-import { callEndpoint } from '../../broker/rpc/endpoint-call.ts'
-import { parseToken } from '../../broker/identity/token.ts'
-import type { Contract, Input, Output } from '../../subjects/kit/contract.ts'
+import { parseToken } from '../../subjects/access/token.ts'
+import type { Addressed, Contract, Input, Output } from '../../subjects/kit/contract.ts'
 import { GantryError } from '../../subjects/kit/errors.ts'
 import { product } from '../../subjects/kit/names.ts'
 import { isUnreachable } from '../exit-codes.ts'
@@ -15,6 +13,8 @@ export interface Session {
   readonly keyId: string
   /** @throws GantryError */
   call<C extends Contract>(contract: C, input: Input<C>): Promise<Output<C>>
+  /** The same for those who have of the contract no more than where it is answered. @throws GantryError */
+  ask(contract: Addressed, input: unknown): Promise<unknown>
   /** Calls an endpoint of an extension. @throws GantryError */
   callEndpoint(contract: Contract, input: unknown): Promise<unknown>
   /** Calls back with the payload of each event on a subject, as long as the token allows it. */
@@ -53,7 +53,11 @@ export async function openSession(
   return {
     keyId: parseToken(token)!.keyId,
     call: (contract, input) => answered(call(connection, contract, input)),
-    callEndpoint: (contract, input) => answered(callEndpoint(connection, contract, input)),
+    ask: (contract, input) => answered(ask(connection, contract, input)),
+    callEndpoint: async (contract, input) => {
+      const { callEndpoint } = await import('../../broker/rpc/endpoint-call.ts')
+      return answered(callEndpoint(connection, contract, input))
+    },
     listen: (subject, callback) => {
       connection.subscribe(subject, {
         callback: (error, message) =>

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { readTextFile } from '../../broker/common/files.ts'
-import { parseToken, type TokenLocation } from '../../broker/identity/token.ts'
+import { parseToken, type TokenLocation } from '../../subjects/access/token.ts'
 import { GantryError } from '../../subjects/kit/errors.ts'
 import { defaultHome, files, homeVariable, product, tokenVariable } from '../../subjects/kit/names.ts'
 import { userSessionPath } from './user-session.ts'

@@ -9,7 +9,7 @@ import { exitCodeOf, exitCodes } from '../exit-codes.ts'
 import { presentOwn } from '../output/present.ts'
 import { pairsText, tableText } from '../output/table.ts'
 import type { Session } from '../sign-in/session.ts'
-import { asTyped } from '../typed-command.ts'
+import { asTyped } from '../as-typed.ts'
 import { type Check, hostChecks, platformChecks } from './checks.ts'
 import { findToken, type FoundToken, homeFolder } from '../sign-in/token.ts'
 

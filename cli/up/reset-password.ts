@@ -6,7 +6,7 @@ import { plural } from '../../subjects/kit/plural.ts'
 import type { Context, Globals } from '../context.ts'
 import { presentOwn } from '../output/present.ts'
 import { homeFolder } from '../sign-in/token.ts'
-import { asTyped } from '../typed-command.ts'
+import { asTyped } from '../as-typed.ts'
 import { connectToRunning } from './running.ts'
 
 /**

@@ -1,6 +1,7 @@
 import { join } from 'node:path'
 import { brokerError } from '../../broker/rpc/client.ts'
-import { connectAs, type NatsConnection } from '../../broker/rpc/connection.ts'
+import type { NatsConnection } from '../../broker/rpc/connection.ts'
+import { connectAs } from '../../broker/rpc/platform-connection.ts'
 import { brokerUrl, lastBrokerUrl } from '../../broker/server/server.ts'
 import { loadMessagingConfig } from '../../config/messaging.ts'
 import { loadPlatformConfig } from '../../config/platform.ts'

@@ -2,7 +2,7 @@ import type { Form } from '../output/form.ts'
 import { wrapped } from '../output/table.ts'
 import { printable, type Terminal } from '../output/terminal.ts'
 import { yaml } from '../../config/yaml.ts'
-import { asTyped } from '../typed-command.ts'
+import { asTyped } from '../as-typed.ts'
 import type { Seen } from './seen.ts'
 import { awayText, failuresLine, type FailuresTold } from './text.ts'
 

@@ -1,5 +1,6 @@
 import { brokerError } from '../../broker/rpc/client.ts'
-import { connectWithToken, type NatsConnection, wasNotJudged } from '../../broker/rpc/connection.ts'
+import { connectWithToken, type NatsConnection } from '../../broker/rpc/connection.ts'
+import { wasNotJudged } from '../../broker/rpc/judged.ts'
 import { every, type Task } from '../../broker/tasks/tasks.ts'
 import { keyIdOf } from '../../broker/identity/token.ts'
 import { GantryError } from '../../subjects/kit/errors.ts'

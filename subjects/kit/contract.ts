@@ -123,6 +123,9 @@ export interface Contract<
   readonly brokerOnly?: true
 }
 
+/** Where a contract is answered, and when: what a call needs beside its types. */
+export type Addressed = Pick<Contract, 'subject' | 'resource' | 'deadlineMs' | 'lasting'>
+
 /** The verb of a contract as it is typed. */
 export const verbOf = ({ verb, cli }: Pick<Contract, 'verb' | 'cli'>): string => cli?.verb ?? verb
 

@@ -1,6 +1,7 @@
 import { type TProperties, type TSchema, Type } from 'typebox'
 import { form } from './forms.ts'
 import { epochKeyword, type Meanings, meaningsKeyword, meaningsText, usualKeyword } from './json-schema.ts'
+import { unprintable } from './unprintable.ts'
 
 /** Longest name of an object: fits a KV key after escaping, and a line of a terminal. */
 export const maxNameLength = 128
@@ -23,9 +24,6 @@ export const model = <P extends TProperties>(title: string, properties: P) =>
 
 /** A list, bounded. */
 export const list = <S extends TSchema>(items: S, maxItems = maxPageLength) => Type.Array(items, { maxItems })
-
-/** Characters that move a terminal's cursor, or turn the direction of what follows them; for a pattern. */
-export const unprintable = '\\x00-\\x1f\\x7f-\\x9f\\u202a-\\u202e\\u2066-\\u2069'
 
 /** Form of a text that is shown in a line. */
 export const oneLine = form(`^[^${unprintable}]*$`, 'one line of text without control characters')

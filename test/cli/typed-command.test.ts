@@ -2,7 +2,8 @@ import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, expect, test } from 'vitest'
-import { asTyped, typedCommand } from '../../cli/typed-command.ts'
+import { asTyped } from '../../cli/as-typed.ts'
+import { typedCommand } from '../../cli/typed-command.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'gantry-typed-'))
 mkdirSync(join(folder, 'bin'))

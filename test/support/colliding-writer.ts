@@ -1,6 +1,6 @@
 import { Kvm } from '@nats-io/kv'
 import { workerData } from 'node:worker_threads'
-import { connectAs } from '../../broker/rpc/connection.ts'
+import { connectAs } from '../../broker/rpc/platform-connection.ts'
 import { type IdentityFields, keysOf } from '../../broker/identity/identity.ts'
 
 // Another process on the same bucket, as a thread: whenever it is told to, it stores every value once more.

@@ -1,4 +1,5 @@
-import { connectAs, connectWithToken, type NatsConnection } from '../../broker/rpc/connection.ts'
+import { connectWithToken, type NatsConnection } from '../../broker/rpc/connection.ts'
+import { connectAs } from '../../broker/rpc/platform-connection.ts'
 import type { Identity } from '../../broker/identity/identity.ts'
 import { loadMessagingConfig } from '../../config/messaging.ts'
 import { loadPlatformConfig } from '../../config/platform.ts'

@@ -1,5 +1,6 @@
 import { jetstreamManager } from '@nats-io/jetstream'
-import { connectAs, type NatsConnection } from '../../broker/rpc/connection.ts'
+import type { NatsConnection } from '../../broker/rpc/connection.ts'
+import { connectAs } from '../../broker/rpc/platform-connection.ts'
 import { loadMessagingConfig } from '../../config/messaging.ts'
 import { loadPlatformConfig } from '../../config/platform.ts'
 import { type TestPlatform, testLog } from './platform.ts'

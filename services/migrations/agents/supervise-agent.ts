@@ -1,6 +1,7 @@
 import { pauseAfter } from '../../../broker/common/retry.ts'
 import { brokerError } from '../../../broker/rpc/client.ts'
-import { connectWithToken, type NatsConnection, wasNotJudged } from '../../../broker/rpc/connection.ts'
+import { connectWithToken, type NatsConnection } from '../../../broker/rpc/connection.ts'
+import { wasNotJudged } from '../../../broker/rpc/judged.ts'
 import { keyIdOf } from '../../../broker/identity/token.ts'
 import { GantryError, isGantryError } from '../../../subjects/kit/errors.ts'
 import { Agent, type AgentOptions } from './agent.ts'

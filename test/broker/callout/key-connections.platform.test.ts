@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { connectAs, connectWithToken, type NatsConnection } from '../../../broker/rpc/connection.ts'
+import { connectWithToken, type NatsConnection } from '../../../broker/rpc/connection.ts'
+import { connectAs } from '../../../broker/rpc/platform-connection.ts'
 import { KeyConnections } from '../../../broker/callout/key-connections.ts'
 import { connectInside, createKey, everything } from '../../support/keys.ts'
 import { sharedPlatform, type TestPlatform } from '../../support/platform.ts'

@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { type AddressInfo, createServer, connect as open } from 'node:net'
 import { expect, test } from 'vitest'
-import { connectAs } from '../../../broker/rpc/connection.ts'
+import { connectAs } from '../../../broker/rpc/platform-connection.ts'
 import { startTestBroker } from '../../support/broker.ts'
 
 test('a broker that dies while somebody connects costs that one a short while', async () => {

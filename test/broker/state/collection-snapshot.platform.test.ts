@@ -2,7 +2,7 @@ import { Type } from 'typebox'
 import { expect, test } from 'vitest'
 import { Collection } from '../../../broker/state/collection.ts'
 import { startTestPlatform } from '../../support/platform.ts'
-import { connectAs } from '../../../broker/rpc/connection.ts'
+import { connectAs } from '../../../broker/rpc/platform-connection.ts'
 import { loadPlatformConfig } from '../../../config/platform.ts'
 import { testLog } from '../../support/platform.ts'
 

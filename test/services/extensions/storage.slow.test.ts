@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { connectAs } from '../../../broker/rpc/connection.ts'
+import { connectAs } from '../../../broker/rpc/platform-connection.ts'
 import { maxWatches } from '../../../services/extensions/storage.ts'
 import { storageLimits } from '../../../subjects/extensions/storage.ts'
 import { connectInside, issueInside } from '../../support/keys.ts'

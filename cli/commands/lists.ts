@@ -1,7 +1,7 @@
 import { type Contract, verbOf } from '../../subjects/kit/contract.ts'
 import { contracts } from '../../subjects/index.ts'
 import { fieldsOf, jsonSchema } from '../../subjects/kit/json-schema.ts'
-import type { Context, Globals } from '../context.ts'
+import type { NameList } from '../completion/tree.ts'
 import { kebab } from '../output/shape.ts'
 
 /** A place on the command line where the name of something may stand. */
@@ -14,17 +14,12 @@ export interface NamePlace {
 
 /** As many as a shell shows without asking whether it should. */
 const maxNames = 100
-/** Whoever presses TAB waits no longer for a platform that does not answer. */
-const patienceMs = 1_000
-
 /** What some places name whose own names do not say so. */
 const meanings: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   migrations: { source: 'file-system-id', target: 'file-system-id' },
   'metadata-migrations': { source: 'catalog-id', target: 'catalog-id' },
   watch: { migration: 'migration-id' },
 }
-
-const isPlain = (name: unknown): name is string => typeof name === 'string' && plainName.test(name)
 
 interface List {
   readonly contract: Contract
@@ -41,43 +36,19 @@ const lists: readonly List[] = contracts
     return column !== undefined && required.length === 0 ? [{ contract, column }] : []
   })
 
-/**
- * A name that a shell takes as it stands. Others have chosen the names, and bash puts candidates on the line without quotes:
- * `$(…)` would be run, and a blank would make two words.
- */
-const plainName = /^[\w@%+=:,./][\w@%+=:,./-]*$/
-
-/**
- * Names that exist of what a place names, without those that would have to be quoted. Empty where it names nothing, or the
- * platform does not answer in time. Never rejects.
- */
-export async function existingNames(
-  { connect }: Pick<Context, 'connect'>,
-  globals: Globals,
-  place: NamePlace,
-): Promise<readonly string[]> {
+/** The same as plain data; undefined where a place names nothing that there is a list of. */
+export function nameListAt(place: NamePlace): NameList | undefined {
   const list = listFor(place)
-  if (list === undefined) return []
+  if (list === undefined) return undefined
   const { contract, column } = list
-  const limit = Object.hasOwn(fieldsOf(contract.input), 'limit') ? { limit: maxNames } : {}
-  const asked = async () => {
-    const session = await connect(globals)
-    try {
-      // A list's reply is one of rows.
-      const rows = (await session.call(contract, limit)) as readonly Readonly<Record<string, unknown>>[]
-      return rows.flatMap((row) => (isPlain(row[column]) ? [row[column]] : []))
-    } finally {
-      await session.close()
-    }
-  }
-  const late = Promise.withResolvers<readonly string[]>()
-  const timer = setTimeout(() => late.resolve([]), patienceMs)
-  try {
-    return await Promise.race([asked(), late.promise])
-  } catch {
-    return []
-  } finally {
-    clearTimeout(timer)
+  const { subject, resource, deadlineMs, lasting } = contract
+  return {
+    subject,
+    resource,
+    ...(deadlineMs !== undefined && { deadlineMs }),
+    ...(lasting !== undefined && { lasting }),
+    column,
+    input: Object.hasOwn(fieldsOf(contract.input), 'limit') ? { limit: maxNames } : {},
   }
 }
 
