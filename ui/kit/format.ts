@@ -1,4 +1,5 @@
 import { product } from '../../subjects/kit/names.ts'
+import type { ActionPolicy } from '../../subjects/migrations/model/terms.ts'
 
 export const countText = (count: number): string => count.toLocaleString('en')
 
@@ -18,9 +19,10 @@ const labels = new Map(
     rbac: 'Permission checks',
     stats: 'Statistics',
     sub: 'Subscribe',
-    scanOnly: 'Copy once by default',
+    actionPolicy: 'Files that already exist at the target',
+    scanOnly: 'New migrations copy once',
     scanOnlyMigration: 'Copy once',
-    listenAndApplySourceChanges: 'Follow changes at the source',
+    listenAndApplySourceChanges: 'Live migrations follow changes',
     recurringMigration: 'Repeat the scan',
     deletionMode: 'Delete at the source when done',
     delayedDeletionPeriod: 'Delay of the deletion at the source',
@@ -113,7 +115,17 @@ export const saidText = (text: string): string =>
 const constant = /^(?:[A-Z][A-Z0-9_]{2,}|(?=.{4})[A-Za-z][a-z]+(?:[A-Z][a-z]+)+)$/
 
 /** One of a contract's own choices in words: `NO_DELETION` becomes `No deletion`; what is words already stays. */
-export const optionText = (value: string): string => (constant.test(value) ? labelOf(value) : value)
+export const optionText = (value: string): string =>
+  choices.get(value) ?? (constant.test(value) ? labelOf(value) : value)
+
+/** Choices whose names leave out too much. */
+const choices = new Map(
+  Object.entries({
+    SkipIfSizeMatch: 'Skip if the size is the same',
+    SkipIfSizeAndTimeMatch: 'Skip if size and time are the same',
+    SkipIfDigestMatch: 'Skip if the content is the same',
+  } satisfies Partial<Record<ActionPolicy, string>>),
+)
 
 /** Words that say nothing of their own in a name. */
 const fillers = new Set(['a', 'an', 'the', 'of', 'id', 'name', 'store'])
