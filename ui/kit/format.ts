@@ -20,6 +20,8 @@ const labels = new Map(
     stats: 'Statistics',
     sub: 'Subscribe',
     actionPolicy: 'Files that already exist at the target',
+    configPath: 'Hive configuration folder',
+    exceedingKeys: 'Keys that have more permissions than their owner',
     scanOnly: 'New migrations copy once',
     scanOnlyMigration: 'Copy once',
     listenAndApplySourceChanges: 'Live migrations follow changes',
@@ -152,8 +154,8 @@ export const withoutDefault = (text: string, usual: string): string =>
     value === usual ? '' : clause,
   )
 
-/** Names of fields, and of choices with several words, as contracts write them. */
-const wireName = /`?\b([a-z]+[A-Z][a-zA-Z0-9]*|[A-Z]+(?:_[A-Z]+)+)\b`?|`([a-z]+)`/g
+/** Names of fields, and of choices with several words, as contracts write them; `$HOME` is neither. */
+const wireName = /`?(?<!\$)\b([a-z]+[A-Z][a-zA-Z0-9]*|[A-Z]+(?:_[A-Z]+)+)\b`?|`([a-z]+)`/g
 
 /**
  * What a contract says of a field: other fields and choices that it names are named as the form has them.
