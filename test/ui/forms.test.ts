@@ -17,7 +17,7 @@ import {
   shownText,
   withoutDefault,
 } from '../../ui/kit/format.ts'
-import { isFound, withoutPart } from '../../ui/app/find.ts'
+import { isFound, isNearlyFound, withoutPart } from '../../ui/app/find.ts'
 import { groupsOf, permitted } from '../../ui/kit/permissions.ts'
 import { grown } from '../../ui/pages/migrations/curve.ts'
 import { migrationParts } from '../../ui/pages/migrations/parts.ts'
@@ -318,6 +318,13 @@ test('a search goes by the beginnings of words', () => {
     'page',
   ])
   expect(['ules met', 'rules of', 'verif'].filter((typed) => isFound(page, typed))).toEqual([])
+  expect(['metdata', 'ruels', 'metadatta rules', 'metadate'].map((typed) => isFound(page, typed))).toEqual(
+    Array.from({ length: 4 }, () => false),
+  )
+  expect(
+    ['metdata', 'rulse', 'metadatta rules', 'metadate', 'rles'].every((typed) => isNearlyFound(page, typed)),
+  ).toBe(true)
+  expect(['gtae', 'mtdta', 'rxx', 'verif'].some((typed) => isNearlyFound(page, typed))).toBe(false)
   const part = `Verifications ${migrationParts.Verifications}`
   expect(
     ['verif', 'verify nightly', 'nightly verif', 'v', 'nightly'].map((typed) => withoutPart(part, typed)),
