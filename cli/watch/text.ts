@@ -7,7 +7,7 @@ import { vanishedText } from '../../subjects/migrations/model/vanished.ts'
 import { rateText, sizeText } from '../../subjects/kit/binary-size.ts'
 import { countText, durationText, momentText } from '../output/format.ts'
 import { printable } from '../output/terminal.ts'
-import { type Info, isFollowing, type Rate, settledFiles } from '../../subjects/migrations/rate.ts'
+import { type Info, isFollowing, type Rate, settledFiles, shareOf } from '../../subjects/migrations/rate.ts'
 
 /** Of a name, what tells it from others where there is no room for all of it. */
 const minName = 12
@@ -27,8 +27,9 @@ export function liveLine(info: Info, rate: Rate, columns: number): string {
   const rest = fitting(partsOf(info, rate), columns - minName - '  '.length).join('  ')
   const name = shortName(printable(info.id), Math.max(minName, columns - rest.length - '  '.length))
   const bar = Math.min(maxBar, columns - name.length - rest.length - '    '.length)
+  const share = shareOf(info)
   const line =
-    bar < minBar || isFollowing(info) ? `${name}  ${rest}` : `${name}  ${barText(info, bar)}  ${rest}`
+    bar < minBar || share === undefined ? `${name}  ${rest}` : `${name}  ${barText(share, bar)}  ${rest}`
   return line.slice(0, columns)
 }
 
@@ -78,28 +79,31 @@ const conditionTexts = ({ conditions }: Info): string[] =>
       ({ reason, message, since }) => `${reason} since ${momentText(new Date(since))}: ${printable(message)}`,
     )
 
-function barText({ progress: { migratedPercentage } }: Info, width: number): string {
-  const full = Math.floor((migratedPercentage * width) / 100)
+function barText(share: number, width: number): string {
+  const full = Math.floor((share * width) / 100)
   return '█'.repeat(full) + '░'.repeat(width - full)
 }
 
 function partsOf(info: Info, { filesPerSecond, bytesPerSecond, etaSeconds }: Rate): string[] {
   const { progress, state } = info
-  const { migratedPercentage, filesScanned, migratedBytes, totalBytes, failedPaths } = progress
+  const { filesScanned, migratedBytes, totalBytes, failedPaths } = progress
+  const share = shareOf(info)
   const settled = settledFiles(info)
   const running = state === 'RUNNING' || state === 'LIVE' || state === 'STOPPING'
   return [
     ...(isFollowing(info)
       ? []
       : [
-          `${String(migratedPercentage).padStart(3)} %`,
+          ...(share === undefined ? [] : [`${String(share).padStart(3)} %`]),
           // One that came while others were scanned may be counted first.
           `${countText(settled)} of ${countText(Math.max(settled, filesScanned))} files`,
           `${sizeText(migratedBytes)} of ${sizeText(totalBytes)}`,
         ]),
     ...(running ? [`${countText(filesPerSecond)} files/s`, rateText(bytesPerSecond)] : []),
     ...(running && etaSeconds !== undefined ? [`ETA ${durationText(etaSeconds)}`] : []),
-    ...(failedPaths > 0 ? [failuresText(failedPaths)] : []),
+    ...(failedPaths > 0
+      ? [`${state === 'COMPLETED' ? 'completed with ' : ''}${failuresText(failedPaths)}`]
+      : []),
     ...lagText(info),
     ...stateText(info),
   ]

@@ -124,7 +124,7 @@ export class BrowserSessions {
 
 const until = (expires: string): string => `Expires=${new Date(expires).toUTCString()}`
 
-function cookieOf({ headers }: FastifyRequest, name: string): string | undefined {
+export function cookieOf({ headers }: FastifyRequest, name: string): string | undefined {
   const pairs = (headers.cookie ?? '').split(';').map((pair) => pair.trim())
   const found = pairs.find((pair) => pair.startsWith(`${name}=`))?.slice(name.length + 1)
   return found === '' ? undefined : found

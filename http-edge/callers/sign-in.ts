@@ -4,8 +4,9 @@ import type { NatsConnection } from '../../broker/rpc/connection.ts'
 import type { Log } from '../../broker/common/log.ts'
 import type { Contract } from '../../subjects/kit/contract.ts'
 import { GantryError, isGantryError } from '../../subjects/kit/errors.ts'
-import { escapeHtml, messagePage, plainPage, plainPagePolicy } from '../../subjects/kit/html.ts'
+import { escapeHtml, inScheme, messagePage, plainPage, plainPagePolicy } from '../../subjects/kit/html.ts'
 import {
+  colorSchemeCookie,
   httpServers,
   isLoopbackHost,
   loginPath,
@@ -18,6 +19,7 @@ import { callbackPath, signIn } from '../../subjects/access/sign-in.ts'
 import { type User, users } from '../../subjects/access/users.ts'
 import { markedAddress } from '../server/client-address.ts'
 import { toGantryError } from '../server/failures.ts'
+import { cookieOf } from './browser-sessions.ts'
 import { addSessionRefresh, type SessionRefreshOptions } from './session-refresh.ts'
 
 export interface SignInPages extends SessionRefreshOptions {
@@ -166,7 +168,7 @@ function sendPage(reply: FastifyReply, html: string): FastifyReply {
   return reply
     .type('text/html; charset=utf-8')
     .header('content-security-policy', `${plainPagePolicy}; form-action 'self'`)
-    .send(html)
+    .send(inScheme(html, cookieOf(reply.request, colorSchemeCookie)))
 }
 
 function sendProblem(reply: FastifyReply, error: unknown, request: FastifyRequest, log: Log): FastifyReply {

@@ -2,7 +2,7 @@ import { type TSchema, Type } from 'typebox'
 import { events, resource } from '../kit/contract.ts'
 import { form } from '../kit/forms.ts'
 import { hostIdentities, identityNamePattern, namedIdentities } from '../filesystems/host-identities.ts'
-import { GivenPath, list, maxPathLength, model, record, strict } from '../kit/schemas.ts'
+import { GivenPath, list, maxPathLength, model, OneOf, record, strict } from '../kit/schemas.ts'
 
 /** A working day; whoever is away for longer signs in again. */
 export const defaultSessionHours = 12
@@ -113,10 +113,10 @@ export type OwnerLimits = Type.Static<typeof OwnerLimits>
 export const defaultOwnerLimits: OwnerLimits = eachOwnerLimit((name) => ownerLimits[name].usual)
 
 const fields = {
-  exceedingKeys: Type.Enum(['narrow', 'revoke'], {
-    description:
-      'Action for keys that exceed the permissions of their owner after a sign-in with fewer permissions',
-  }),
+  exceedingKeys: OneOf(
+    { narrow: 'they lose the permissions that the owner lacks', revoke: 'they are revoked' },
+    { about: 'What happens to keys that have more permissions than their owner, after a sign-in with fewer' },
+  ),
   sessionHours: Type.Integer({
     minimum: 1,
     maximum: maxSessionHours,

@@ -5,6 +5,14 @@ export const plainPagePolicy =
 export const escapeHtml = (text: string): string =>
   text.replaceAll(/[&<>"']/g, (char) => `&#${char.charCodeAt(0)};`)
 
+const anyScheme = ':root { color-scheme: light dark }'
+
+/** A plain page in the colours that somebody has chosen, and otherwise in those of the system. */
+export const inScheme = (page: string, scheme: string | undefined): string =>
+  scheme === 'light' || scheme === 'dark'
+    ? page.replace(anyScheme, `:root { color-scheme: ${scheme} }`)
+    : page
+
 /**
  * A page of few words, without script, in the colours of the web interface.
  * @param content HTML
@@ -17,7 +25,7 @@ export const plainPage = (heading: string, content: string, refreshTo?: string):
 <meta name="viewport" content="width=device-width, initial-scale=1">
 ${refreshTo === undefined ? '' : `<meta http-equiv="refresh" content="0; url=${escapeHtml(refreshTo)}">\n`}<title>${escapeHtml(heading)}</title>
 <style>
-:root { color-scheme: light dark }
+${anyScheme}
 body { background: light-dark(#fff, #242424); color: light-dark(#000, #c9c9c9); font-family: system-ui, sans-serif; max-width: 26rem; margin: 4rem auto; padding: 0 1rem; line-height: 1.4 }
 a { color: light-dark(#1864ab, #74c0fc) }
 label, input, button, a.button { display: block; width: 100%; box-sizing: border-box; font: inherit }

@@ -79,6 +79,8 @@ export const ofEachServer = <T>(value: (name: HttpServerName) => T): Record<Http
 
 /** Where the web interface is on the platform's server. */
 export const uiPath = '/ui'
+/** Cookie with the colours that somebody has chosen in the web interface, light or dark, for pages outside it. */
+export const colorSchemeCookie = `${product}-color-scheme`
 /** Where people begin to sign in with a browser. */
 export const loginPath = '/login'
 /** Where their browser ends its session. */

@@ -53,7 +53,7 @@ export const catalogKinds = {
           maxLength: maxPathLength,
           ...form('^/.+$', 'an absolute path'),
           description:
-            'Folder on the host where Gantry runs that contains hive-site.xml, and core-site.xml if needed: the folder in HIVE_CONF_DIR, /etc/hive/conf, or one listed in the setting hostCredentials. Provides metastoreUris, and metastorePrincipal, framed and ssl unless they are given',
+            'Folder on the host where Gantry runs that contains hive-site.xml, and core-site.xml if needed: the folder in $HIVE_CONF_DIR, /etc/hive/conf, or one listed in the setting hostCredentials. Provides metastoreUris, and metastorePrincipal, framed and ssl unless they are given',
         }),
       ),
       user: Type.Optional(

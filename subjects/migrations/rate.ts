@@ -38,8 +38,30 @@ export const settledFiles = ({
  * Whether it is a live one whose first scan is over, be it stopped: what is compared and copied from then on is no part of
  * a whole, and has no end.
  */
-export const isFollowing = ({ state, baseScanCompletionTime }: Info): boolean =>
+export const isFollowing = ({
+  state,
+  baseScanCompletionTime,
+}: Pick<Info, 'state' | 'baseScanCompletionTime'>): boolean =>
   state === 'LIVE' || baseScanCompletionTime !== undefined
+
+/** Of one that has ended, until it runs again. */
+const isOver = ({ state }: Pick<Info, 'state'>): boolean =>
+  state === 'COMPLETED' || state === 'WAITING_FOR_NEXT_RECURRENCE'
+
+/**
+ * Percentage of what was found so far that needs no more work; undefined where it says nothing: of one that follows its
+ * source, and of one that has ended with failures.
+ */
+export function shareOf(
+  info: Pick<Info, 'state' | 'baseScanCompletionTime'> & {
+    readonly progress: Pick<Info['progress'], 'failedPaths' | 'migratedPercentage'>
+  },
+): number | undefined {
+  if (isFollowing(info)) return undefined
+  const { failedPaths, migratedPercentage } = info.progress
+  if (isOver(info)) return failedPaths === 0 ? 100 : undefined
+  return migratedPercentage
+}
 
 /** The rates of one migration over the last seconds. */
 export class RateMeter {

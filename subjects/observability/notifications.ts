@@ -23,7 +23,7 @@ export const maxFeedEntries = 100
 /** What they can be about, each with what it means. */
 export const notificationTypes = {
   'migration-added': 'A migration was created',
-  'migration-live': 'The first scan is copied, and the migration now follows changes',
+  'migration-live': 'A live migration follows changes: after its first scan, and each time it was resumed',
   'migration-completed': 'A migration is completed; a warning if paths failed',
   'migration-auto-stopped': 'The platform stopped a migration; resolved when it continues',
   'migration-condition': 'A migration is blocked; resolved when it moves again',

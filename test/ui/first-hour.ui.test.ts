@@ -40,8 +40,8 @@ chromiumTest('somebody adds two folders, plans, migrates, verifies, makes a key 
     const dialog = page.getByRole('dialog')
     expect(await dialog.getByRole('combobox', { name: 'Role' }).inputValue()).toBe(role)
     // What is left out follows from the defaults, and only what goes with the role is asked.
-    const [copiesOnce, follows] = ['Copy once by default', 'Follow changes at the source'].map((label) =>
-      dialog.getByRole('switch', { name: label }),
+    const [copiesOnce, follows] = ['New migrations copy once', 'Live migrations follow changes'].map(
+      (label) => dialog.getByRole('switch', { name: label }),
     ) as [Locator, Locator]
     const [own, other] = role === 'source' ? [copiesOnce, follows] : [follows, copiesOnce]
     expect(await own.isChecked()).toBe(true)

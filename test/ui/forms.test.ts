@@ -17,7 +17,7 @@ import {
   shownText,
   withoutDefault,
 } from '../../ui/kit/format.ts'
-import { isFound, withoutPart } from '../../ui/app/find.ts'
+import { isFound, isNearlyFound, withoutPart } from '../../ui/app/find.ts'
 import { groupsOf, permitted } from '../../ui/kit/permissions.ts'
 import { grown } from '../../ui/pages/migrations/curve.ts'
 import { migrationParts } from '../../ui/pages/migrations/parts.ts'
@@ -75,7 +75,7 @@ test('a text of a field names other fields and choices as the form has them', ()
       'Default: the setting of the source (scanOnly), or `fsRoot`; with DELAYED_DELETION, see "gantry agents put-settings --moved-by ALL"',
     ),
   ).toBe(
-    'Default: the setting of the source (“Copy once by default”), or “Root folder”; with “Delayed deletion”, see "gantry agents put-settings --moved-by ALL"',
+    'Default: the setting of the source (“New migrations copy once”), or “Root folder”; with “Delayed deletion”, see "gantry agents put-settings --moved-by ALL"',
   )
   expect(describedText('Order when not all can run; default NORMAL', ['HIGH', 'NORMAL'])).toBe(
     'Order when not all can run; default “Normal”',
@@ -93,7 +93,7 @@ test('a choice is shown in words, and units and abbreviations as they are', () =
     NO_DELETION: 'No deletion',
     ALL: 'All',
     NORMAL: 'Normal',
-    SkipIfSizeAndTimeMatch: 'Skip if size and time match',
+    SkipIfSizeAndTimeMatch: 'Skip if size and time are the same',
     PrivateKey: 'Private key',
     userDefined: 'User defined',
     DIFFERENCES_CSV: 'Differences CSV',
@@ -218,7 +218,7 @@ test('a target that is complete is told so, however often its files were counted
     scans = 0,
   ) => targetState({ state, progress: { ...progress, failedPaths }, isScanned, scans })
   expect(at('COMPLETED', true)).toEqual({ percentage: 100, says: 'Complete' })
-  expect(at('COMPLETED', true, 3)).toEqual({ percentage: 100, says: 'Complete, except 3 failed paths' })
+  expect(at('COMPLETED', true, 3)).toEqual({ says: 'Completed with 3 failures' })
   expect(at('LIVE', true)).toEqual({ percentage: 100, says: 'First scan complete; follows changes' })
   expect(at('STOPPED', true)).toEqual({ says: 'First scan complete; later changes may be missing' })
   expect(at('RUNNING', true)).toEqual({ says: 'First scan complete; a rescan or retry is running' })
@@ -318,6 +318,13 @@ test('a search goes by the beginnings of words', () => {
     'page',
   ])
   expect(['ules met', 'rules of', 'verif'].filter((typed) => isFound(page, typed))).toEqual([])
+  expect(['metdata', 'ruels', 'metadatta rules', 'metadate'].map((typed) => isFound(page, typed))).toEqual(
+    Array.from({ length: 4 }, () => false),
+  )
+  expect(
+    ['metdata', 'rulse', 'metadatta rules', 'metadate', 'rles'].every((typed) => isNearlyFound(page, typed)),
+  ).toBe(true)
+  expect(['gtae', 'mtdta', 'rxx', 'verif'].some((typed) => isNearlyFound(page, typed))).toBe(false)
   const part = `Verifications ${migrationParts.Verifications}`
   expect(
     ['verif', 'verify nightly', 'nightly verif', 'v', 'nightly'].map((typed) => withoutPart(part, typed)),

@@ -143,7 +143,7 @@ chromiumTest(
     await page.setViewportSize({ width: 1280, height: 800 })
     // What a condition names as commands is there as a button and a link.
     await visit(page, platform, '/migrations/first', 'first')
-    await page.getByText('Complete, except 2 failed paths', { exact: true }).waitFor()
+    await page.getByText('Completed with 2 failures', { exact: true }).waitFor()
     await page.getByRole('button', { name: 'Retry failed paths' }).waitFor()
     await page.getByRole('link', { name: 'Show the failures' }).click()
     await page.getByRole('cell', { name: '/one/pipe' }).waitFor()

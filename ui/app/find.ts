@@ -1,3 +1,5 @@
+import { distance } from 'fastest-levenshtein'
+
 const wordsOf = (text: string): string[] =>
   text
     .toLowerCase()
@@ -11,6 +13,20 @@ export const begins = (text: string, typed: string): boolean =>
 /** Whether what was typed is part of a text, or each of its words the beginning of one there. */
 export const isFound = (text: string, typed: string): boolean =>
   text.toLowerCase().includes(typed.trim()) || wordsOf(typed).every((word) => begins(text, word))
+
+/** A word of fewer letters is another one with each letter that differs. */
+const fewestLetters = 4
+
+/** Whether each word that was typed is the beginning of one of a text, but for a letter that is wrong, missing or too many. */
+export const isNearlyFound = (text: string, typed: string): boolean =>
+  wordsOf(typed).every((word) =>
+    wordsOf(text).some(
+      (known) =>
+        known.startsWith(word) ||
+        (word.length >= fewestLetters &&
+          [-1, 0, 1].some((more) => distance(word, known.slice(0, word.length + more)) <= 1)),
+    ),
+  )
 
 /** Words of which one stands for a part, and the others are of the object: what is left of them; undefined where none is of the part. */
 export function withoutPart(part: string, typed: string): string[] | undefined {

@@ -9,6 +9,7 @@ import { metadataCatalogs } from '../../subjects/metadata/catalogs.ts'
 import { metadataMigrations } from '../../subjects/metadata/migrations.ts'
 import { migrations } from '../../subjects/migrations/migrations.ts'
 import type { MigrationState } from '../../subjects/migrations/model/model.ts'
+import { alerts } from '../../subjects/observability/alerts.ts'
 import { exclusions } from '../../subjects/rules/exclusions.ts'
 import { inclusions } from '../../subjects/rules/inclusions.ts'
 import { mayAsk, mayCall, useAll } from '../data/calls.ts'
@@ -18,7 +19,7 @@ import { reportOutcome } from '../data/outcomes.ts'
 import { useSession } from '../data/session-context.ts'
 import { doneText } from '../kit/format.ts'
 import { migrationParts } from '../pages/migrations/parts.ts'
-import { isFound, withoutPart } from './find.ts'
+import { isFound, isNearlyFound, withoutPart } from './find.ts'
 import { navigation } from './places.ts'
 import { signOut } from './sign-out.ts'
 
@@ -106,6 +107,7 @@ function useHits(): readonly Hit[] {
     filter: { scope: 'userDefined' },
   })
   const { data: allInclusions = [] } = useAll(inclusions.list, ({ id }) => id)
+  const { data: allAlertRules = [] } = useAll(alerts.rules, ({ name }) => name)
   const { data: allRoles = [] } = useAll(roles.list, ({ name }) => name)
   const features = useFeatures()
   return useMemo(() => {
@@ -149,6 +151,11 @@ function useHits(): readonly Hit[] {
         allInclusions.map(({ id }) => id),
       ),
       ...filtered(
+        'Alert rule',
+        '/alerts?tab=Rules&',
+        allAlertRules.map(({ name }) => name),
+      ),
+      ...filtered(
         'Role',
         '/administration/roles?',
         allRoles.map(({ name }) => name),
@@ -167,6 +174,7 @@ function useHits(): readonly Hit[] {
     allMetadata,
     allExclusions,
     allInclusions,
+    allAlertRules,
     allRoles,
     features,
   ])
@@ -190,7 +198,13 @@ export default function Hits({ onDone }: { readonly onDone: () => void }) {
   const [begun, others] = [true, false].map((begins) =>
     all.filter((hit) => isByLabel(hit) && hit.label.toLowerCase().startsWith(wanted.trim()) === begins),
   ) as [Hit[], Hit[]]
-  const hits = [...begun, ...others, ...acts, ...parts, ...all.filter(isByWords)].slice(0, mostShown)
+  const exact = [...begun, ...others, ...acts, ...parts, ...all.filter(isByWords)]
+  // One who mistypes a letter finds what was meant, where nothing else is called so.
+  const hits = (
+    exact.length > 0
+      ? exact
+      : all.filter(({ kind, label, words = '' }) => isNearlyFound(`${kind} ${label} ${words}`, wanted))
+  ).slice(0, mostShown)
   const go = (hit: Hit | undefined) => {
     if (hit === undefined) return
     onDone()

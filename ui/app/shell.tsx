@@ -25,6 +25,7 @@ import { Outcomes } from './outcomes.tsx'
 import { navigation } from './places.ts'
 import { Search } from './search.tsx'
 import { signOut } from './sign-out.ts'
+import { tellScheme } from './theme.ts'
 
 /** What stands around every page. */
 export function Shell() {
@@ -143,9 +144,10 @@ function SignOut() {
 }
 
 function Scheme() {
-  const { setColorScheme } = useMantineColorScheme()
+  const { colorScheme, setColorScheme } = useMantineColorScheme()
   const scheme = useComputedColorScheme('light')
   const other = scheme === 'dark' ? 'light' : 'dark'
+  useEffect(() => tellScheme(colorScheme), [colorScheme])
   return (
     <ActionIcon
       variant="default"

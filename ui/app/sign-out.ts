@@ -1,9 +1,11 @@
 import { signIn } from '../../subjects/access/sign-in.ts'
 import { logoutPath } from '../../subjects/kit/names.ts'
+import { rememberPlace } from '../data/return-place.ts'
 import { ownToken, type Session } from '../data/session.ts'
 
 /** Ends the session of this page, which the browser may have replaced by another one, or lost. */
 export async function signOut(session: Session): Promise<void> {
+  rememberPlace()
   const isOwn = await ownToken().then(
     (token) => session.isOwn(token),
     () => false,

@@ -1,4 +1,5 @@
-import { createTheme, type CSSVariablesResolver, Modal } from '@mantine/core'
+import { createTheme, type CSSVariablesResolver, type MantineColorScheme, Modal } from '@mantine/core'
+import { colorSchemeCookie } from '../../subjects/kit/names.ts'
 
 export const theme = createTheme({
   primaryColor: 'blue',
@@ -20,6 +21,15 @@ export const theme = createTheme({
     }),
   },
 })
+
+const schemeKeptSeconds = 365 * 24 * 3_600
+
+/** Has the pages around sign-in, which run no script, use the colours that somebody has chosen. */
+export function tellScheme(scheme: MantineColorScheme): void {
+  const isSecure = location.protocol === 'https:'
+  const seconds = scheme === 'auto' ? 0 : schemeKeptSeconds
+  document.cookie = `${colorSchemeCookie}=${scheme}; Path=/; SameSite=Lax; Max-Age=${seconds}${isSecure ? '; Secure' : ''}`
+}
 
 /** What is written smaller has to be read as well: more contrast than usual. */
 export const variables: CSSVariablesResolver = ({ colors }) => ({

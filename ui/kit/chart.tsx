@@ -29,12 +29,15 @@ export function Chart({
   series,
   format,
   isStepped = false,
+  span,
 }: {
   readonly label: string
   readonly series: readonly Series[]
   readonly format: (value: number) => string
   /** Of totals, which stay until they are told anew: what is between two points is not on its way from one to the other. */
   readonly isStepped?: boolean
+  /** From when to when, where that is more than the points: charts side by side are of the same time. */
+  readonly span?: readonly [fromMs: number, toMs: number]
 }) {
   const scheme = useComputedColorScheme('light')
   const all = series.flatMap(({ points }) => points)
@@ -44,7 +47,7 @@ export function Chart({
         <Text size="sm">No data yet.</Text>
       </ChartSpace>
     )
-  const times = all.map(([time]) => time)
+  const times = [...all.map(([time]) => time), ...(span ?? [])]
   const [from, to] = [Math.min(...times), Math.max(...times)]
   const most = Math.max(...all.map(([, value]) => value))
   const x = (time: number) => (to === from ? width : left + ((width - left) * (time - from)) / (to - from))

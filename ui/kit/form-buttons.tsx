@@ -19,7 +19,7 @@ export function FormButtons({
   readonly isDangerous?: boolean
 }) {
   return (
-    <Group mt="md" justify="flex-end">
+    <Group mt="md" justify="flex-end" className="form-buttons">
       <StillNeeded fields={lacking} />
       {onCancel && (
         <Button variant="default" onClick={onCancel}>

@@ -1,4 +1,5 @@
 import { product } from '../../subjects/kit/names.ts'
+import type { ActionPolicy } from '../../subjects/migrations/model/terms.ts'
 
 export const countText = (count: number): string => count.toLocaleString('en')
 
@@ -18,9 +19,12 @@ const labels = new Map(
     rbac: 'Permission checks',
     stats: 'Statistics',
     sub: 'Subscribe',
-    scanOnly: 'Copy once by default',
+    actionPolicy: 'Files that already exist at the target',
+    configPath: 'Hive configuration folder',
+    exceedingKeys: 'Keys that have more permissions than their owner',
+    scanOnly: 'New migrations copy once',
     scanOnlyMigration: 'Copy once',
-    listenAndApplySourceChanges: 'Follow changes at the source',
+    listenAndApplySourceChanges: 'Live migrations follow changes',
     recurringMigration: 'Repeat the scan',
     deletionMode: 'Delete at the source when done',
     delayedDeletionPeriod: 'Delay of the deletion at the source',
@@ -113,7 +117,17 @@ export const saidText = (text: string): string =>
 const constant = /^(?:[A-Z][A-Z0-9_]{2,}|(?=.{4})[A-Za-z][a-z]+(?:[A-Z][a-z]+)+)$/
 
 /** One of a contract's own choices in words: `NO_DELETION` becomes `No deletion`; what is words already stays. */
-export const optionText = (value: string): string => (constant.test(value) ? labelOf(value) : value)
+export const optionText = (value: string): string =>
+  choices.get(value) ?? (constant.test(value) ? labelOf(value) : value)
+
+/** Choices whose names leave out too much. */
+const choices = new Map(
+  Object.entries({
+    SkipIfSizeMatch: 'Skip if the size is the same',
+    SkipIfSizeAndTimeMatch: 'Skip if size and time are the same',
+    SkipIfDigestMatch: 'Skip if the content is the same',
+  } satisfies Partial<Record<ActionPolicy, string>>),
+)
 
 /** Words that say nothing of their own in a name. */
 const fillers = new Set(['a', 'an', 'the', 'of', 'id', 'name', 'store'])
@@ -140,8 +154,8 @@ export const withoutDefault = (text: string, usual: string): string =>
     value === usual ? '' : clause,
   )
 
-/** Names of fields, and of choices with several words, as contracts write them. */
-const wireName = /`?\b([a-z]+[A-Z][a-zA-Z0-9]*|[A-Z]+(?:_[A-Z]+)+)\b`?|`([a-z]+)`/g
+/** Names of fields, and of choices with several words, as contracts write them; `$HOME` is neither. */
+const wireName = /`?(?<!\$)\b([a-z]+[A-Z][a-zA-Z0-9]*|[A-Z]+(?:_[A-Z]+)+)\b`?|`([a-z]+)`/g
 
 /**
  * What a contract says of a field: other fields and choices that it names are named as the form has them.

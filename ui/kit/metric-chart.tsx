@@ -28,5 +28,12 @@ export function MetricChart({
     label: seriesName(labels ?? {}, names) ?? (data.series.length === 1 ? 'Latest' : source),
     points: points.map(({ time, value }) => [Date.parse(time), value] as const),
   }))
-  return <Chart label={label} series={named} format={(value) => format(value, data.aggregate === 'rate')} />
+  return (
+    <Chart
+      label={label}
+      series={named}
+      format={(value) => format(value, data.aggregate === 'rate')}
+      span={[Date.parse(data.from), Date.parse(data.to)]}
+    />
+  )
 }

@@ -51,7 +51,9 @@ export function Page({
           </Title>
           {beside}
         </Group>
-        <Group gap="xs">{actions}</Group>
+        <Group gap="xs" className="page-actions">
+          {actions}
+        </Group>
       </Group>
       {isAllowed ? (
         error !== null &&

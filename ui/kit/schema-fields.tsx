@@ -258,9 +258,13 @@ function descriptionOf(schema: JsonSchema, value: unknown): string | undefined {
   const members = schema.enum?.map(String) ?? []
   if (meanings === undefined) return describedText(description, members)
   const about = description.replace(meaningsText(meanings), '').replace(/^; |\. $/, '')
-  const meaning = meanings[textOf(value) ?? '']
+  const holds = textOf(value) ?? ''
+  const meaning = meanings[holds]
   return describedText(
-    [...(about === '' ? [] : [about]), ...(meaning === undefined ? [] : [`Chosen: ${meaning}`])].join('. '),
+    [
+      ...(about === '' ? [] : [about]),
+      ...(meaning === undefined ? [] : [`${optionText(holds)}: ${meaning}`]),
+    ].join('. '),
     members,
   )
 }

@@ -11,7 +11,7 @@ export interface SentError {
   readonly retryAfterMs?: number | undefined
   readonly side?: StoreSide | undefined
   readonly detail?: string | undefined
-  readonly targetFix?: string | undefined
+  readonly targetMessage?: string | undefined
   /** Of a GantryError. */
   readonly code?: string
   readonly details?: unknown
@@ -22,8 +22,8 @@ export function sendableError(error: unknown): SentError {
   if (!(error instanceof Error)) return { message: String(error), stack: undefined }
   const { message, stack } = error
   if (error instanceof StoreError) {
-    const { failure, retryAfterMs, side, detail, targetFix } = error
-    return { message, stack, failure, retryAfterMs, side, detail, targetFix }
+    const { failure, retryAfterMs, side, detail, targetMessage } = error
+    return { message, stack, failure, retryAfterMs, side, detail, targetMessage }
   }
   if (error instanceof GantryError) return { message, stack, code: error.code, details: error.details }
   return { message, stack }
@@ -31,7 +31,7 @@ export function sendableError(error: unknown): SentError {
 
 /** The error that was sent: of its own class again, its stack that of the thread. */
 export function receivedError(sent: SentError): Error {
-  const { message, stack, failure, retryAfterMs, side, detail, targetFix, code, details } = sent
+  const { message, stack, failure, retryAfterMs, side, detail, targetMessage, code, details } = sent
   const error = restored()
   if (stack !== undefined) error.stack = stack
   return error
@@ -41,7 +41,7 @@ export function receivedError(sent: SentError): Error {
       return new StoreError(failure, message, {
         side,
         detail,
-        targetFix,
+        targetMessage,
         ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
       })
     }

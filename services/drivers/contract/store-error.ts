@@ -17,8 +17,8 @@ export class StoreError extends Error {
   readonly side: StoreSide | undefined
   /** For the log alone: callers are not to know it. */
   readonly detail: string | undefined
-  /** What to do where the store is a target; of a source it would be wrong. */
-  readonly targetFix: string | undefined
+  /** The message where the store is a target, with what to do then: of a source that would be wrong. */
+  readonly targetMessage: string | undefined
   /** Whether something was to be removed there. */
   readonly isRemoval: boolean
 
@@ -30,7 +30,7 @@ export class StoreError extends Error {
       retryAfterMs?: number
       side?: StoreSide | undefined
       detail?: string | undefined
-      targetFix?: string | undefined
+      targetMessage?: string | undefined
       isRemoval?: boolean
     } = {},
   ) {
@@ -41,15 +41,13 @@ export class StoreError extends Error {
     this.retryAfterMs = options.retryAfterMs
     this.side = options.side
     this.detail = options.detail
-    this.targetFix = options.targetFix
+    this.targetMessage = options.targetMessage
     this.isRemoval = options.isRemoval ?? false
   }
 
   /** The message, with what to do where the store is this side of a migration. */
   messageFor(side: StoreSide): string {
-    return side === 'target' && this.targetFix !== undefined
-      ? `${this.message}. ${this.targetFix}`
-      : this.message
+    return side === 'target' ? (this.targetMessage ?? this.message) : this.message
   }
 
   /** Whether it is known to be of the store that something is written to. */

@@ -158,10 +158,11 @@ export function probeError(error: unknown, root: string): unknown {
       ? '; check the path on the host of the platform (in a container, the path inside it), and that it is mounted'
       : '; use the folder that it is in',
   }
-  return new StoreError(failure, `fsRoot ${root}: ${known.message}${fixes[known.failure] ?? ''}`, {
+  const what = `fsRoot ${root}: ${known.message}`
+  return new StoreError(failure, `${what}${fixes[known.failure] ?? ''}`, {
     cause: error,
     ...(isMissing && {
-      targetFix: `A new target folder must be created first: "mkdir -p ${shellArgument(root)}"`,
+      targetMessage: `${what}; check that it is mounted, or create it on the host of the platform (in a container, inside it): "mkdir -p ${shellArgument(root)}"`,
     }),
   })
 }

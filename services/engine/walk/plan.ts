@@ -24,10 +24,16 @@ export interface PlannedPath {
   readonly reason?: string
 }
 
+/** As a job tells it: folders come before what is in them, and must not be all that is told. */
+export interface ToldPath extends PlannedPath {
+  readonly of: PathKind
+}
+type PathKind = 'file' | 'folder'
+
 /** Name of the lines with paths. */
 export const plannedPaths = 'paths'
 
-/** Paths of one action that a job tells of: a person looks at some, and counts tell of the others. */
+/** Files of one action that a job tells of, and folders: a person looks at some, and counts tell of the others. */
 const samplesInJob = 20
 
 /** Says what a migration would do, by its policy, rules and mappings, and does nothing. */
@@ -35,7 +41,7 @@ export class Planner implements Judge {
   readonly #run: Run
   readonly #deletes: boolean
   readonly #comparing: Comparing | undefined
-  readonly #told = new Map<PlanAction, number>()
+  readonly #told = new Map<string, number>()
   readonly #grainMs: number
 
   constructor(run: Run, by: PlanBy) {
@@ -61,13 +67,13 @@ export class Planner implements Judge {
     const refusal = this.#refusal({ ...pair, target: beside }, path)
     if (refusal !== undefined) {
       count(found, 'pathsRefused')
-      this.#tell('REFUSE', path, found, refusal)
+      this.#tell('REFUSE', path, found, { reason: refusal })
       return undefined
     }
     if (source.type !== 'folder') await this.#file(beside, source, path, found)
     else if (beside === undefined && verdict === 'taken') {
       count(found, 'foldersToMake')
-      this.#tell('COPY', path, found)
+      this.#tell('COPY', path, found, { of: 'folder' })
     }
     return sideOf({ source, target: beside })
   }
@@ -87,7 +93,7 @@ export class Planner implements Judge {
 
   unreadable(path: StorePath, { message }: StoreError, found: Collected): void {
     count(found, 'unreadablePaths')
-    this.#tell('UNREADABLE', path, found, message)
+    this.#tell('UNREADABLE', path, found, { reason: message })
   }
 
   async #file(target: Entry | undefined, source: Entry, path: StorePath, found: Collected): Promise<void> {
@@ -95,7 +101,7 @@ export class Planner implements Judge {
     const counted = (files: PlanCount, bytes: PlanCount, action: PlanAction, reason?: string) => {
       count(found, files)
       count(found, bytes, sizeBytes)
-      this.#tell(action, path, found, reason)
+      this.#tell(action, path, found, { reason })
     }
     if (target === undefined) return counted('filesToCopy', 'bytesToCopy', 'COPY')
     const { lacks, same } = await this.#missing(source, target, path)
@@ -129,7 +135,7 @@ export class Planner implements Judge {
     if (target === undefined) return undefined
     const stays = isTrash(there) || (this.#comparing === undefined && !this.#deletes)
     const reason = stays ? undefined : await this.#whyKept(path, there, target)
-    if (stays || reason !== undefined) this.#keep(path, found, reason ?? 'only at the target')
+    if (stays || reason !== undefined) this.#keep(path, found, reason ?? 'only at the target', kindOf(target))
     else if (target.type === 'folder') return 'target'
     else this.#delete(target, path, found)
     return undefined
@@ -164,8 +170,9 @@ export class Planner implements Judge {
     }
     const trial: RemovalTrial = {
       stays: (its, rule) => {
-        if (rule === undefined) this.#keep(pathOf(its), found, somethingStays)
-        else if (mayRemove(its) !== false) this.#keep(pathOf(its), found, excludedText(rule.excludedBy))
+        if (rule === undefined) this.#keep(pathOf(its), found, somethingStays, 'folder')
+        else if (mayRemove(its) !== false)
+          this.#keep(pathOf(its), found, excludedText(rule.excludedBy), 'file')
       },
       unreadable: (its, error) => {
         if (error.retryable || isOutage(error)) throw error
@@ -189,7 +196,7 @@ export class Planner implements Judge {
     if (target === undefined || may === undefined) return
     const at = { path: there, origin: storePath(this.#run, path) }
     const left = await comparing.left(may, at, target, this.#witness(found))
-    if (left === 'kept') this.#keep(path, found, somethingStays)
+    if (left === 'kept') this.#keep(path, found, somethingStays, 'folder')
   }
 
   #witness(found: Collected): Witness {
@@ -204,9 +211,9 @@ export class Planner implements Judge {
   }
 
   #folderThere(goes: boolean, path: StorePath, found: Collected): void {
-    if (!goes) return this.#keep(path, found, somethingStays)
+    if (!goes) return this.#keep(path, found, somethingStays, 'folder')
     count(found, 'foldersToDelete')
-    this.#tell('DELETE', path, found)
+    this.#tell('DELETE', path, found, { of: 'folder' })
   }
 
   #delete({ sizeBytes }: Entry, path: StorePath, found: Collected): void {
@@ -215,19 +222,24 @@ export class Planner implements Judge {
     this.#tell('DELETE', path, found)
   }
 
-  #keep(path: StorePath, found: Collected, reason: string): void {
+  #keep(path: StorePath, found: Collected, reason: string, of: PathKind): void {
     count(found, 'pathsKept')
-    this.#tell('KEEP', path, found, reason)
+    this.#tell('KEEP', path, found, { of, reason })
   }
 
-  #excluded({ source }: Pair, path: StorePath, excludedBy: string | undefined, found: Collected): void {
-    if (source === undefined) return this.#keep(path, found, excludedText(excludedBy))
+  #excluded(
+    { source, target }: Pair,
+    path: StorePath,
+    excludedBy: string | undefined,
+    found: Collected,
+  ): void {
+    if (source === undefined) return this.#keep(path, found, excludedText(excludedBy), kindOf(target))
     if (source.type === 'folder') count(found, 'foldersExcluded')
     else {
       count(found, 'filesExcluded')
       count(found, 'bytesExcluded', source.sizeBytes)
     }
-    this.#tell('EXCLUDE', path, found, excludedText(excludedBy))
+    this.#tell('EXCLUDE', path, found, { of: kindOf(source), reason: excludedText(excludedBy) })
   }
 
   #refusal({ source, target, there, error }: Pair, path: StorePath): string | undefined {
@@ -239,15 +251,22 @@ export class Planner implements Judge {
     return path.length === 0 ? undefined : this.#run.target.refuses(there, source)
   }
 
-  #tell(action: PlanAction, path: StorePath, found: Collected, reason?: string): void {
-    const told = this.#told.get(action) ?? 0
+  #tell(
+    action: PlanAction,
+    path: StorePath,
+    found: Collected,
+    { of = 'file', reason }: { readonly of?: PathKind; readonly reason?: string | undefined } = {},
+  ): void {
+    const told = this.#told.get(`${action} ${of}`) ?? 0
     if (told >= samplesInJob) return
-    this.#told.set(action, told + 1)
+    this.#told.set(`${action} ${of}`, told + 1)
     const text = textFromPath(storePath(this.#run, path))
-    const planned: PlannedPath = { action, path: text, ...(reason === undefined ? {} : { reason }) }
-    found.line(plannedPaths, `${JSON.stringify(planned)}\n`)
+    const line: ToldPath = { action, path: text, of, ...(reason === undefined ? {} : { reason }) }
+    found.line(plannedPaths, `${JSON.stringify(line)}\n`)
   }
 }
+
+const kindOf = (entry: Entry | undefined): PathKind => (entry?.type === 'folder' ? 'folder' : 'file')
 
 const somethingStays = 'something in it stays'
 

@@ -6,7 +6,7 @@ import {
 } from '../../../subjects/migrations/model/plan-terms.ts'
 import { maxSamples } from '../../../subjects/migrations/plan.ts'
 import type { Mover, MoveSpec } from '../../engine/mover.ts'
-import { plannedPaths, type PlannedPath } from '../../engine/walk/plan.ts'
+import { plannedPaths, type PlannedPath, type ToldPath } from '../../engine/walk/plan.ts'
 import type { PlanBy } from '../../engine/walk/plan-by.ts'
 import { encodeFolder } from '../../engine/walk/walk-folder.ts'
 import { walkAll } from '../../engine/walk/walk-all.ts'
@@ -16,23 +16,29 @@ export type Planning = Pick<Mover, 'plan' | 'walksAtOnce'>
 /** What is planned so far. */
 export class Planned {
   readonly counts = Object.fromEntries(Object.keys(planCounts).map((name) => [name, 0])) as PlanCounts
-  readonly #samples = new Map<PlanAction, PlannedPath[]>()
+  readonly #told = new Map<PlanAction, Record<ToldPath['of'], PlannedPath[]>>()
 
   add(counts: Readonly<Record<string, number>>, lines: string): void {
     for (const [name, more] of Object.entries(counts)) this.counts[name as PlanCount] += more
     for (const line of lines.split('\n')) {
       if (line === '') continue
-      const planned = JSON.parse(line) as PlannedPath
-      const known = this.#samples.get(planned.action) ?? []
-      this.#samples.set(planned.action, known)
-      if (known.length < maxSamples) known.push(planned)
+      const { of, ...planned } = JSON.parse(line) as ToldPath
+      const told = this.#told.get(planned.action) ?? { file: [], folder: [] }
+      this.#told.set(planned.action, told)
+      if (told[of].length < maxSamples) told[of].push(planned)
     }
   }
 
   get samples(): PlannedPath[] {
-    return [...this.#samples.values()].flatMap((paths) => paths.toSorted(byPath))
+    return [...this.#told.values()].flatMap(({ file, folder }) => {
+      const folders = folder.slice(0, Math.max(maxFolders, maxSamples - file.length))
+      return [...folders, ...file.slice(0, maxSamples - folders.length)].toSorted(byPath)
+    })
   }
 }
+
+/** Folders among the samples of an action where there are enough files: a walk comes to most folders first, and people look for files. */
+const maxFolders = maxSamples / 4
 
 const byPath = (one: PlannedPath, other: PlannedPath): number =>
   one.path === other.path ? 0 : one.path < other.path ? -1 : 1

@@ -2,11 +2,10 @@
 
 /** What happens to a file that is at the target already. */
 export const actionPolicies = {
-  Overwrite: 'it is copied again',
-  SkipIfSizeMatch: 'it stays if its size is the same',
-  SkipIfSizeAndTimeMatch: 'it stays if its size and modification time are the same',
-  SkipIfDigestMatch:
-    'it stays if its content is the same, which both sides are read for where no digest is known',
+  Overwrite: 'copied again, even if it is the same',
+  SkipIfSizeMatch: 'skipped if its size is the same',
+  SkipIfSizeAndTimeMatch: 'skipped if its size and modification time are the same',
+  SkipIfDigestMatch: 'skipped if its content is the same; both sides are read where no digest is known',
 } as const
 export type ActionPolicy = keyof typeof actionPolicies
 export const actionPolicyNames = Object.keys(actionPolicies) as ActionPolicy[]

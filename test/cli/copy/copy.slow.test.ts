@@ -91,7 +91,9 @@ test('a copy that cannot begin leaves nothing behind', async () => {
     const { code, err } = await copy(folder.from, join(folder.from, 'not', 'there'), ...more)
     expect({ code, err }).toMatchObject({
       code: 1,
-      err: expect.stringContaining('A new target folder must be created first: "mkdir -p '),
+      err: expect.stringContaining(
+        'or create it on the host of the platform (in a container, inside it): "mkdir -p ',
+      ),
     })
   }
   expect(await platform.call(filesystems.list, {})).toEqual(before)

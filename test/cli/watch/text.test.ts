@@ -80,6 +80,16 @@ test('a live migration says how far it is behind; what is in the way has lines o
   expect(plainLine(waiting, rate)).toContain(text)
 })
 
+test('one that is completed with failures says so, and no percentage of them', () => {
+  const ended = info('COMPLETED', { failedPaths: 2 })
+  const idle = { filesPerSecond: 0, bytesPerSecond: 0, etaSeconds: undefined }
+  for (const line of [liveLine(ended, idle, 160), plainLine(ended, idle)]) {
+    expect(line).toMatch(/  completed with 2 failures$/)
+    expect(line).not.toMatch(/%|░/)
+  }
+  expect(liveLine(info('COMPLETED'), idle, 160)).toContain(' 100 %')
+})
+
 test.for(['RUNNING', 'STOPPING', 'STOPPED', 'SCHEDULED'] as const)(
   'a live migration whose scan is over shows no share in %s either, but its state and lag',
   (state) => {

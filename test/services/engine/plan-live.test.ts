@@ -133,6 +133,35 @@ test.each([
   ])
 })
 
+test.each([
+  [100, 40, { files: 15, folders: 5 }],
+  [100, 2, { files: 18, folders: 2 }],
+  [3, 40, { files: 3, folders: 17 }],
+])(
+  'of %i files and %i folders a plan shows some of both, copied and excluded',
+  async (files, folders, shown) => {
+    const rules = packRules({
+      exclusions: [{ id: 'skip', type: 'regex', regex: '/skip.*' }],
+      inclusions: [],
+    })
+    await using move = createMove({ ...(rules && { rules }) })
+    const names = (name: string, count: number) => Array.from({ length: count }, (_, at) => `${name}${at}`)
+    for (const name of ['copied', 'skipped']) {
+      for (const folder of names(`${name}-folder`, folders)) mkdirSync(join(move.from, folder))
+      fill(move.from, ...names(`${name}-file`, files))
+    }
+    const planned = new Planned()
+    const { signal } = new AbortController()
+    const by = { as: 'scan' } as const
+    await planAll(move.mover, move.spec, { by, planned, spillFolder: move.at('spill'), signal })
+    for (const action of ['COPY', 'EXCLUDE'] as const) {
+      const paths = planned.samples.filter((one) => one.action === action).map(({ path }) => path)
+      const countOf = (kind: string) => paths.filter((path) => path.includes(kind)).length
+      expect({ files: countOf('-file'), folders: countOf('-folder') }).toEqual(shown)
+    }
+  },
+)
+
 test('what goes from under a name that something has now which is left out is planned, too', async () => {
   const large = { id: 'large', type: 'fileSize', value: 10, unit: 'B' } as const
   await using live = await createLive([], ['folder/a'], packRules({ exclusions: [large], inclusions: [] }))

@@ -70,7 +70,7 @@ test('what is not there is named, and nothing is made', async () => {
   expect(checks.at(-1)).toMatchObject({
     check: 'root',
     result: 'no',
-    detail: `${missing}. A new target folder must be created first: "mkdir -p ${fsRoot}"`,
+    detail: `fsRoot ${fsRoot}: there is no such folder; check that it is mounted, or create it on the host of the platform (in a container, inside it): "mkdir -p ${fsRoot}"`,
   })
   const ofSource = await platform.call(filesystems['check-local'], { role: 'source', fsRoot })
   expect(ofSource.checks.at(-1)).toMatchObject({ check: 'root', detail: missing })
@@ -89,7 +89,7 @@ test.for(['source', 'target'] as const)(
   async (role) => {
     using folder = createFolder('there', 'gone')
     const fileSystemId = `missing-${role}`
-    const fix = 'A new target folder must be created first'
+    const fix = 'or create it on the host'
     const isSaid = role === 'target' ? expect.stringContaining(fix) : expect.not.stringContaining(fix)
     await expect(addLocal(platform, fileSystemId, role, join(folder.there, 'none'))).rejects.toMatchObject({
       code: 'STORE_REFUSED',

@@ -9,14 +9,14 @@ type Field = keyof Draft
 
 /** What a migration does when it has copied everything, which decides what else there is to choose. */
 export const modes = {
-  once: { label: 'Once', says: 'Copies everything that is there now, and is done.' },
+  once: { label: 'Once', says: 'Copies once; does not follow later changes.' },
   live: {
     label: 'Live',
     says: 'Copies everything, then follows its source: changes arrive at the target until you stop it. What is deleted at the source is deleted at the target too; set a limit, or keep a trash, under Options.',
   },
   recurring: {
     label: 'Recurring',
-    says: 'Copies everything, and scans again after a period or on a schedule.',
+    says: 'Copies everything, then scans again after a period or on a schedule.',
   },
 } as const
 export type Mode = keyof typeof modes

@@ -47,7 +47,7 @@ const eventText = (name: string): string => {
 const texts: Partial<Record<keyof typeof migrationEvents, string>> = {
   updated: 'settings changed',
   scheduled: 'waits for its turn',
-  live: 'first scan complete; follows changes',
+  live: 'follows changes',
   waiting: 'scan complete; waits for the next one',
   'region-added': 'rescan requested',
   'work-lost': 'pending work was lost, and is repeated',

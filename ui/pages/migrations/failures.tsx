@@ -1,4 +1,5 @@
 import { Group, Select, Text } from '@mantine/core'
+import { useState } from 'react'
 import type { Output } from '../../../subjects/kit/contract.ts'
 import { exportFormats } from '../../../subjects/kit/table.ts'
 import { migrations } from '../../../subjects/migrations/migrations.ts'
@@ -8,11 +9,16 @@ import {
   failureClassNames,
 } from '../../../subjects/migrations/model/failure-classes.ts'
 import type { Migration } from '../../../subjects/migrations/model/model.ts'
-import { useAnswer } from '../../data/calls.ts'
+import { exclusions } from '../../../subjects/rules/exclusions.ts'
+import { mayCall, useAnswer, useCommand } from '../../data/calls.ts'
+import { reportOutcome } from '../../data/outcomes.ts'
+import type { Session } from '../../data/session.ts'
+import { useSession } from '../../data/session-context.ts'
 import { Action } from '../../kit/action.tsx'
 import { Download } from '../../kit/download.tsx'
 import { Empty } from '../../kit/empty.tsx'
 import { Failure } from '../../kit/failure.tsx'
+import { FormDialog } from '../../kit/form-dialog.tsx'
 import { countOf, countText, wordsOf } from '../../kit/format.ts'
 import { Named } from '../../kit/named.tsx'
 import { type Column, Table } from '../../kit/table.tsx'
@@ -38,7 +44,9 @@ const columns: readonly Column<Failed>[] = [
 
 /** What did not arrive, and why. */
 export function Failures({ migration: { migrationId, failedPathCount } }: { readonly migration: Migration }) {
+  const session = useSession()
   const [failureClass, setClass] = useParam('class')
+  const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set())
   const { data, error } = useAnswer(migrations.failures, { migrationId, limit: mostShown })
   if (error) return <Failure title="Failures" error={error} />
   if (failedPathCount === 0) return <Empty>There are no failed paths.</Empty>
@@ -56,6 +64,11 @@ export function Failures({ migration: { migrationId, failedPathCount } }: { read
         <Action contract={migrations['retry-failures']} input={retried} done="The retry was requested.">
           {failureClass === '' ? 'Retry all' : `Retry ${wordsOf(failureClass)}`}
         </Action>
+        <Exclude
+          migrationId={migrationId}
+          paths={shown.filter((one) => chosen.has(idOf(one))).map(({ path }) => path)}
+          onDone={() => setChosen(new Set())}
+        />
         {(Object.keys(exportFormats) as (keyof typeof exportFormats)[]).map((format) => (
           <Download key={format} contract={migrations['export-failures']} input={{ migrationId, format }}>
             {`Export as ${format}`}
@@ -64,15 +77,16 @@ export function Failures({ migration: { migrationId, failedPathCount } }: { read
       </Group>
       {shown.length > 0 && shown.every((one) => !failureClasses[one.failureClass].retryable) && (
         <Text size="sm" mb="sm">
-          Mend the cause first: a retry alone does not help with these failures.
+          Mend the cause first, or select paths to exclude: a retry alone does not help with these failures.
         </Text>
       )}
       <Table
         label="Failures"
         rows={shown}
         columns={columns}
-        idOf={({ id }) => `${id}`}
+        idOf={idOf}
         searchedIn={searchedIn}
+        {...(mayExclude(session) && { chosen, onChoose: setChosen })}
         filters={
           <Select
             label="Class"
@@ -90,6 +104,44 @@ export function Failures({ migration: { migrationId, failedPathCount } }: { read
         </Text>
       )}
     </>
+  )
+}
+
+const idOf = ({ id }: Failed) => `${id}`
+
+const mayExclude = (session: Session): boolean =>
+  mayCall(session, exclusions['create-paths']) && mayCall(session, exclusions.attach)
+
+/** A rule of the migration for the chosen paths, of whatever class: with the next scan they are no failures. */
+function Exclude({
+  migrationId,
+  paths,
+  onDone,
+}: {
+  readonly migrationId: string
+  readonly paths: readonly string[]
+  readonly onDone: () => void
+}) {
+  const attach = useCommand(exclusions.attach, { changes: [migrations.get.resource] })
+  if (paths.length === 0) return null
+  return (
+    <FormDialog
+      button={`Exclude ${countOf(paths.length, 'path')}`}
+      title="Exclude paths from the migration"
+      contract={exclusions['create-paths']}
+      verb="Exclude"
+      initial={{ paths: [...paths] }}
+      onDone={({ id }) => {
+        attach.mutate(
+          { migrationId, id },
+          {
+            onSuccess: () =>
+              reportOutcome('Excluded. The next scan of their folder removes the paths from the list.'),
+          },
+        )
+        onDone()
+      }}
+    />
   )
 }
 

@@ -190,7 +190,7 @@ function Actions({ migration }: { readonly migration: Migration }) {
         unless={goes}
         confirm={{
           name: migrationId,
-          warning: `The migration starts over at once, with a new scan. Its queue, statistics and failures are deleted; copied files stay${targetActionPolicy === 'Overwrite' ? ', and are all copied again, as its action policy is Overwrite' : ''}.`,
+          warning: `The migration starts over at once, with a new scan. Its queue, statistics and failures are deleted; copied files stay${targetActionPolicy === 'Overwrite' ? ', and are all copied again, as the migration overwrites existing files' : ''}.`,
         }}
       >
         Reset
@@ -214,7 +214,7 @@ function Actions({ migration }: { readonly migration: Migration }) {
 
 const OverwriteHint = () => (
   <Text size="sm" mt="sm">
-    With the action policy Overwrite, all files in the folder are copied again, also those that have not
-    changed. To copy only what differs, choose another policy.
+    With Overwrite, all files in the folder are copied again, also those that have not changed. To copy only
+    what differs, choose another way for files that already exist at the target.
   </Text>
 )

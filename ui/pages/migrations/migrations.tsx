@@ -1,9 +1,13 @@
 import { Button, Progress, Select } from '@mantine/core'
 import { Link } from '@tanstack/react-router'
 import { useMemo, useState } from 'react'
+import type { Input } from '../../../subjects/kit/contract.ts'
+import { maxPageLength } from '../../../subjects/kit/schemas.ts'
 import { migrations } from '../../../subjects/migrations/migrations.ts'
 import { type Migration, migrationStates } from '../../../subjects/migrations/model/model.ts'
-import { mayCall } from '../../data/calls.ts'
+import { verifications } from '../../../subjects/migrations/verifications.ts'
+import { mayCall, useAnswer } from '../../data/calls.ts'
+import { useEvents } from '../../data/events.ts'
 import { useMigrationEvents, useMigrations } from '../../data/migrations.ts'
 import { useSession } from '../../data/session-context.ts'
 import { Empty } from '../../kit/empty.tsx'
@@ -17,7 +21,8 @@ import { type Column, Table } from '../../kit/table.tsx'
 import { useParam } from '../../kit/use-param.ts'
 import { ChosenActions } from './chosen-actions.tsx'
 
-const columns: readonly Column<Migration>[] = [
+/** @param differing those whose last verification found differences */
+const columnsOf = (differing: ReadonlySet<string>): readonly Column<Migration>[] => [
   {
     label: 'Name',
     cell: ({ migrationId }) => <MigrationLink name={migrationId} />,
@@ -26,7 +31,7 @@ const columns: readonly Column<Migration>[] = [
   },
   {
     label: 'State',
-    cell: (migration) => <MigrationStatus of={migration} />,
+    cell: (migration) => <MigrationStatus of={migration} differs={differing.has(migration.migrationId)} />,
     by: ({ state }) => state,
     width: 1.2,
   },
@@ -70,6 +75,8 @@ export default function MigrationsPage() {
   const session = useSession()
   const isHeard = useMigrationEvents()
   const { data, error, isPartial } = useMigrations()
+  const differing = useDiffering()
+  const columns = useMemo(() => columnsOf(differing), [differing])
   const [state, setState] = useParam('state')
   const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set())
   const shown = useMemo(
@@ -123,6 +130,23 @@ export default function MigrationsPage() {
       )}
     </Page>
   )
+}
+
+/** Of the newest verifications, one request for all migrations: older ones are told on the pages of theirs. */
+const verificationsAsked = { states: ['COMPLETE'], limit: maxPageLength } satisfies Input<
+  typeof verifications.list
+>
+
+/** Names of those whose last verification found differences. */
+function useDiffering(): ReadonlySet<string> {
+  useEvents(verifications.list.resource)
+  const { data } = useAnswer(verifications.list, verificationsAsked)
+  return useMemo(() => {
+    const newest = new Map<string, number>()
+    for (const { migrationId, totalDiscrepancies } of data ?? [])
+      if (!newest.has(migrationId)) newest.set(migrationId, totalDiscrepancies)
+    return new Set([...newest].filter(([, count]) => count > 0).map(([migrationId]) => migrationId))
+  }, [data])
 }
 
 const idOf = ({ migrationId }: Migration) => migrationId

@@ -11,7 +11,7 @@ import { pollMs, useAnswer } from '../../data/calls.ts'
 import { Chart, ChartSpace } from '../../kit/chart.tsx'
 import { Fact, Facts } from '../../kit/facts.tsx'
 import { rateText, sizeText } from '../../../subjects/kit/binary-size.ts'
-import { countOf, countText, durationText, optionText, wordsOf } from '../../kit/format.ts'
+import { countOf, countText, durationText, labelOf, optionText, wordsOf } from '../../kit/format.ts'
 import { Later } from '../../kit/later.tsx'
 import { Named, Time } from '../../kit/named.tsx'
 import { Section } from '../../kit/page.tsx'
@@ -19,6 +19,7 @@ import { isBlocked } from '../../kit/status.tsx'
 import { type Column, Table } from '../../kit/table.tsx'
 import { timeColumn } from '../../kit/time-column.tsx'
 import { type Curve, grown } from './curve.ts'
+import { excludedText, filesText } from './figures-text.ts'
 import { MovedBy } from './moved-by.tsx'
 import { StateTimeline } from './state-timeline.tsx'
 import { targetState } from './target-state.ts'
@@ -75,12 +76,15 @@ export function Overview({
             <Text size="sm">
               {migration.recurringMigration
                 ? 'Of the current or last scan.'
-                : 'Since the first start. Files that are found or copied again are counted again, with the size that they had then.'}
+                : 'Of all scans since the first start. A file that is scanned or copied again is counted again.'}
             </Text>
             <Facts>
-              <Fact label="Found">{filesText(progress.filesScanned, progress.totalBytes)}</Fact>
+              <Fact label={migration.recurringMigration ? 'Found' : 'Found in all scans'}>
+                {filesText(progress.filesScanned, progress.totalBytes)}
+              </Fact>
               <Fact label="Copied">{filesText(progress.filesMigrated, progress.totalMigratedBytes)}</Fact>
               <Fact label="Already at the target">{countOf(progress.filesSkipped, 'file')}</Fact>
+              <Excluded summary={migration.scannerSummary.progressSummary} />
               <Deleted progress={progress} migration={migration} />
             </Facts>
           </Section>
@@ -110,7 +114,7 @@ export function Overview({
             </Fact>
           )}
           <Fact label="Priority">{wordsOf(migration.migrationPriority)}</Fact>
-          <Fact label="Action policy">{optionText(migration.targetActionPolicy)}</Fact>
+          <Fact label={labelOf('actionPolicy')}>{optionText(migration.targetActionPolicy)}</Fact>
           <Fact label="Moved by">
             <MovedBy migration={migration} />
           </Fact>
@@ -185,6 +189,16 @@ function LastVerification({ migrationId }: { readonly migrationId: string }) {
   )
 }
 
+/** What its rules have left out. */
+function Excluded({
+  summary: { filesExcluded, bytesExcluded, dirsExcluded },
+}: {
+  readonly summary: Migration['scannerSummary']['progressSummary']
+}) {
+  if (filesExcluded + dirsExcluded === 0) return null
+  return <Fact label="Excluded">{excludedText(filesExcluded, bytesExcluded, dirsExcluded)}</Fact>
+}
+
 /** What the migration has deleted at the target: as it followed its source, or to match it. */
 function Deleted({
   progress: { filesDeleted, foldersDeleted },
@@ -200,8 +214,6 @@ function Deleted({
     <Fact label="Deleted at the target">{`${countOf(files, 'file')}, ${countOf(folders, 'folder')}`}</Fact>
   )
 }
-
-const filesText = (files: number, bytes: number) => `${countOf(files, 'file')}, ${sizeText(bytes)}`
 
 const modeOf = ({ scanOnlyMigration, recurringMigration }: Migration): string =>
   recurringMigration ? 'recurring' : scanOnlyMigration ? 'one-time' : 'live'

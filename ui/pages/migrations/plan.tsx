@@ -7,10 +7,11 @@ import { useSession } from '../../data/session-context.ts'
 import { Failure } from '../../kit/failure.tsx'
 import { Fact, Facts } from '../../kit/facts.tsx'
 import { sizeText } from '../../../subjects/kit/binary-size.ts'
-import { countOf, countText, wordsOf } from '../../kit/format.ts'
+import { countText, wordsOf } from '../../kit/format.ts'
 import { Named } from '../../kit/named.tsx'
 import { Status } from '../../kit/status.tsx'
 import { type Column, Table } from '../../kit/table.tsx'
+import { excludedText, filesText } from './figures-text.ts'
 
 type PlanView = Output<typeof migrations.plan>
 type Sample = PlanView['samples'][number]
@@ -22,8 +23,6 @@ const columns: readonly Column<Sample>[] = [
 ]
 
 const searchedIn = ({ path, reason = '' }: Sample) => [path, reason]
-
-const filesOf = (count: number, bytes: number) => `${countOf(count, 'file')}, ${sizeText(bytes)}`
 
 /** What the samples are of. */
 const entriesIn = (plan: PlanView): number =>
@@ -88,17 +87,15 @@ export function Plan({
         {plan.message !== undefined && ` ${plan.message}`}
       </Text>
       <Facts>
-        <Fact label="To copy">{filesOf(plan.filesToCopy, plan.bytesToCopy)}</Fact>
-        <Fact label="To replace">{filesOf(plan.filesToReplace, plan.bytesToReplace)}</Fact>
-        <Fact label="To compare by content">{filesOf(plan.filesToCompare, plan.bytesToCompare)}</Fact>
-        <Fact label="Already at the target">{filesOf(plan.filesToSkip, plan.bytesToSkip)}</Fact>
+        <Fact label="To copy">{filesText(plan.filesToCopy, plan.bytesToCopy)}</Fact>
+        <Fact label="To replace">{filesText(plan.filesToReplace, plan.bytesToReplace)}</Fact>
+        <Fact label="To compare by content">{filesText(plan.filesToCompare, plan.bytesToCompare)}</Fact>
+        <Fact label="Already at the target">{filesText(plan.filesToSkip, plan.bytesToSkip)}</Fact>
         <Fact label="Folders to create">{countText(plan.foldersToMake)}</Fact>
         <Fact label="Excluded">
-          {filesOf(plan.filesExcluded, plan.bytesExcluded)}
-          {plan.foldersExcluded > 0 &&
-            `; ${countOf(plan.foldersExcluded, 'folder')} with everything in ${plan.foldersExcluded === 1 ? 'it' : 'them'}`}
+          {excludedText(plan.filesExcluded, plan.bytesExcluded, plan.foldersExcluded)}
         </Fact>
-        <Fact label="To delete at the target">{filesOf(plan.filesToDelete, plan.bytesToDelete)}</Fact>
+        <Fact label="To delete at the target">{filesText(plan.filesToDelete, plan.bytesToDelete)}</Fact>
         {plan.targetFreeBytes !== undefined && (
           <Fact label="Free at the target">{sizeText(plan.targetFreeBytes)}</Fact>
         )}
@@ -112,7 +109,7 @@ export function Plan({
       {plan.filesToReplace > 0 && (
         <Text size="sm" my="sm">
           {actionPolicy === undefined
-            ? 'Files to replace exist at the target and are written again, as the action policy of the migration says.'
+            ? 'Files to replace exist at the target and are copied again, because of the migration’s setting for files that already exist at the target.'
             : 'Files to replace differ from those at the target. “Run again” compares all files, and copies what differs.'}
         </Text>
       )}

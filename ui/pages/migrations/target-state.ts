@@ -1,8 +1,5 @@
-import type { Output } from '../../../subjects/kit/contract.ts'
-import type { migrations } from '../../../subjects/migrations/migrations.ts'
+import { type Info, shareOf } from '../../../subjects/migrations/rate.ts'
 import { countOf } from '../../kit/format.ts'
-
-type Info = Output<typeof migrations.progress>
 
 interface TargetState {
   /** undefined where there is nothing to be done that could be measured. */
@@ -17,18 +14,11 @@ interface TargetState {
  * @param scans of a recurring migration, the one that runs included
  */
 export function targetState({
-  state,
-  progress: {
-    failedPaths,
-    migratedPercentage: percentage,
-    filesScanned,
-    unscheduledEvents = 0,
-    scheduledEvents = 0,
-  },
   isScanned,
   isBlocked = false,
   scans,
-}: Pick<Info, 'state'> & {
+  ...info
+}: Pick<Info, 'state' | 'baseScanCompletionTime'> & {
   readonly progress: Pick<
     Info['progress'],
     'failedPaths' | 'migratedPercentage' | 'filesScanned' | 'unscheduledEvents' | 'scheduledEvents'
@@ -38,6 +28,8 @@ export function targetState({
   readonly isBlocked?: boolean
   readonly scans: number
 }): TargetState {
+  const { state, progress } = info
+  const { failedPaths, filesScanned, unscheduledEvents = 0, scheduledEvents = 0 } = progress
   const missing = failedPaths === 0 ? '' : `, except ${countOf(failedPaths, 'failed path')}`
   if (state === 'LIVE' && isBlocked)
     return { says: `First scan complete${missing}; does not follow its source now` }
@@ -45,11 +37,15 @@ export function targetState({
   if (state === 'LIVE' && pending > 0)
     return { says: `First scan complete${missing}; ${countOf(pending, 'change')} on the way to the target` }
   if (state === 'LIVE') return { percentage: 100, says: `First scan complete${missing}; follows changes` }
+  if (state === 'COMPLETED' && failedPaths > 0)
+    return { says: `Completed with ${countOf(failedPaths, 'failure')}` }
+  const share = shareOf(info)
+  const percentage = share === undefined ? {} : { percentage: share }
   if (state === 'COMPLETED' || state === 'WAITING_FOR_NEXT_RECURRENCE')
-    return { percentage: 100, says: `Complete${missing}` }
+    return { ...percentage, says: `Complete${missing}` }
   if (isScanned && state === 'RUNNING') return { says: 'First scan complete; a rescan or retry is running' }
   if (isScanned) return { says: `First scan complete${missing}; later changes may be missing` }
   if (filesScanned === 0 && state !== 'RUNNING') return { says: 'Nothing was copied yet' }
   const which = scans > 1 ? `Scan ${scans}: ` : ''
-  return { percentage, says: `${which}${percentage} % of what was found so far` }
+  return { ...percentage, says: `${which}${share ?? 0} % of what was found so far` }
 }
