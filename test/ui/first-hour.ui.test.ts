@@ -124,6 +124,12 @@ chromiumTest('somebody adds two folders, plans, migrates, verifies, makes a key 
   await rule.getByRole('textbox', { name: 'ID' }).fill('no-temporary')
   await rule.getByRole('textbox', { name: 'Description' }).fill('temporary files')
   await rule.getByRole('textbox', { name: 'Pattern', exact: true }).fill('*.tmp')
+  // It can be tried before it is saved.
+  const tried = rule.getByRole('textbox', { name: 'Try the pattern with a path' })
+  await tried.fill('/one/a.tmp')
+  await rule.getByText('The pattern matches the path').waitFor()
+  await tried.fill('/one/a.txt')
+  await rule.getByText('The pattern does not match the path').waitFor()
   await rule.getByRole('button', { name: 'Create', exact: true }).click()
   await rule.waitFor({ state: 'detached' })
   await page.locator('#content').getByText('no-temporary', { exact: true }).waitFor()

@@ -39,6 +39,7 @@ const labels = new Map(
     ignoreAfterTimestamp: 'Ignore files changed after',
     verificationDepth: 'Depth',
     beforeIsoDateTime: 'Before',
+    deletedWith: 'Delete together with migration',
   }),
 )
 
