@@ -58,7 +58,7 @@ test('a field is labelled in words, and no two of a form alike', () => {
 
 test('who adds something is not told what stays as it was', () => {
   expect(addingText(alerts['put-webhook'].description!)).toMatch(
-    /^A generated secret is shown only once\. Messages are signed .* lists them\.$/,
+    /^Each alert is sent when .*\. A generated secret is shown only once\. .* lists them\.$/,
   )
   expect(addingText(alerts['put-rule'].description!)).toMatch(/^A new rule requires `kind` [^.]*\.$/)
 })
