@@ -156,6 +156,17 @@ chromiumTest(
       { days: ['MON', 'TUE'], from: '08:00', to: '10:00', limitBytesPerSecond },
       { days: ['WED', 'THU', 'FRI'], from: '09:00', to: '18:00', limitBytesPerSecond },
     ])
+    // A field that is emptied is no limit any more, and what is not to be scheduled goes too.
+    await page.getByRole('button', { name: 'Change All migrations (global)' }).click()
+    await page.getByRole('textbox', { name: 'Limit', exact: true }).fill('')
+    expect(await page.getByRole('textbox', { name: 'Requests' }).inputValue()).toBe('')
+    await page.getByRole('checkbox', { name: 'Use a different limit at certain times of the week' }).uncheck()
+    await page.getByRole('dialog').getByRole('button', { name: 'Set', exact: true }).click()
+    await page.getByRole('dialog').waitFor({ state: 'detached' })
+    expect((await platform.call(bandwidth.list, {})).filter(({ id }) => id === policy.id)).toMatchObject([
+      { limitBytesPerSecond: unlimited, limitRequestsPerSecond: unlimited },
+    ])
+    expect(await platform.call(bandwidth.get, { scope: 'global' })).not.toHaveProperty('schedule')
     expectNone(complaints)
   },
 )
