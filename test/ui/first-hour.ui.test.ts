@@ -325,10 +325,11 @@ chromiumTest('a key can be given no more than its maker has', async () => {
   // First what it is for, of what its maker has: details only for those who want them.
   const purposes = page.getByRole('radiogroup', { name: 'What is the key for?' })
   expect(await purposes.getByRole('radio').count()).toBe(2)
-  expect(await page.getByRole('textbox', { name: 'Publish Allow' }).count()).toBe(0)
+  expect(await page.getByText('Advanced: permissions as subjects').count()).toBe(0)
   await page.getByText('May call: ').waitFor()
   await page.getByRole('radio', { name: 'Choose permissions one by one' }).check()
-  await page.getByRole('textbox', { name: 'Publish Allow' }).fill('gantry.services.v1.migrations.delete')
+  await page.getByText('Advanced: permissions as subjects').click()
+  await page.getByRole('textbox', { name: 'May call' }).fill('gantry.services.v1.migrations.delete')
   await page.getByText('Exceeds your role permissions: gantry.services.v1.migrations.delete').waitFor()
   expect(await page.getByRole('checkbox', { name: 'Full access to migrations' }).count()).toBe(0)
 })

@@ -200,9 +200,9 @@ test('permissions are grouped by what they are about', () => {
       'gantry.>',
     ]),
   ).toEqual([
-    { label: 'Migrations', says: 'read, start' },
-    { label: 'Stores', says: 'everything' },
-    { label: 'Keys', says: 'list' },
+    { label: 'Migrations', says: 'read, start', isReading: false },
+    { label: 'Stores', says: 'everything', isReading: false },
+    { label: 'Keys', says: 'list', isReading: true },
     { label: 'Extension weather', says: `${roots.extensions}.weather.>` },
     { label: 'All events', says: `${roots.events}.>` },
     { label: 'Everything', says: 'gantry.>' },
