@@ -181,7 +181,7 @@ describe('alerts', () => {
     await atOnce('failed', 'migration-failed')
     await migrate(platform, { source: 'from', target: 'to' })
     const alert = await untilFiring('failed', 'everything')
-    expect(alert.summary).toBe('the migration everything has 1 path that was not copied')
+    expect(alert.summary).toBe('migration “everything” has 1 path that was not copied')
     // It says what is so now, and is the same alert, as long as its rule keeps it.
     await platform.call(alerts['put-rule'], { name: 'failed', keepFiringForSeconds: 60 })
     writeFileSync(join(folder.from, 'other'), 'x')
