@@ -8,7 +8,7 @@ import {
 } from '../subjects/kit/contract.ts'
 import { errorOf, GantryError } from '../subjects/kit/errors.ts'
 import { messageHeaders } from '../subjects/kit/names.ts'
-import { brokerError } from './errors.ts'
+import { brokerError, type Refused } from './errors.ts'
 
 /** The caller waits a little longer than the service, so that the service's own TIMEOUT arrives. */
 const graceMs = 500
@@ -22,8 +22,8 @@ const defaultRequestMs = 5_000
 export interface RequestOptions {
   readonly timeoutMs?: number | undefined
   readonly headers?: MsgHdrs | undefined
-  /** A token that was replaced may not publish to the subject; for the text of a refusal. */
-  readonly isLasting?: boolean | undefined
+  /** What is asked for; for the text of a refusal. */
+  readonly refused?: Refused | undefined
 }
 
 /** Sends a request; resolves to the reply as it came, which may carry an error. @throws GantryError of the broker */
@@ -31,7 +31,7 @@ export async function request(
   connection: NatsConnection,
   subject: string,
   body: string | Uint8Array,
-  { timeoutMs = defaultRequestMs, headers, isLasting }: RequestOptions = {},
+  { timeoutMs = defaultRequestMs, headers, refused }: RequestOptions = {},
 ): Promise<Msg> {
   try {
     return await connection.request(subject, body, {
@@ -39,7 +39,7 @@ export async function request(
       ...(headers === undefined ? {} : { headers }),
     })
   } catch (error) {
-    throw brokerError(error, subject, isLasting)
+    throw brokerError(error, subject, refused)
   }
 }
 
@@ -84,11 +84,11 @@ export async function call<C extends Contract>(
   input: Input<C>,
   { timeoutMs = callTimeoutMs(contract), ...options }: RequestOptions = {},
 ): Promise<Output<C>> {
-  const { subject, lasting: isLasting, resource } = contract
+  const { subject, resource } = contract
   const reply = await request(connection, subject, JSON.stringify(input), {
     ...options,
     timeoutMs,
-    isLasting,
+    refused: contract,
   })
   // The service says that it answers by its contract.
   return answerOf(reply, resource) as Output<C>

@@ -11,6 +11,7 @@ import {
   TimeoutError,
   UserAuthenticationExpiredError,
 } from '@nats-io/nats-core'
+import type { Contract } from '../subjects/kit/contract.ts'
 import { GantryError } from '../subjects/kit/errors.ts'
 import { messageHeaders } from '../subjects/kit/names.ts'
 
@@ -18,11 +19,14 @@ import { messageHeaders } from '../subjects/kit/names.ts'
 export const invalidToken = (cause?: unknown): GantryError =>
   new GantryError('UNAUTHENTICATED', 'the token is not valid here', { cause })
 
+/** What a caller asked for, as far as a refusal tells of it. */
+export type Refused = Pick<Contract, 'summary' | 'lasting'>
+
 /**
  * What a failure of the broker means to the caller.
- * @param isLasting whether a token that was replaced may not call what was called
+ * @param refused what was called
  */
-export function brokerError(error: unknown, subject: string, isLasting = false): GantryError {
+export function brokerError(error: unknown, subject: string, refused?: Refused): GantryError {
   if (error instanceof GantryError) return error
   const cause = error instanceof RequestError ? error.cause : error
   if (
@@ -35,7 +39,7 @@ export function brokerError(error: unknown, subject: string, isLasting = false):
       `nothing answers on ${subject}: check the spelling of the subject, and that its service is running`,
     )
   }
-  if (cause instanceof PermissionViolationError) return deniedBy(cause, isLasting)
+  if (cause instanceof PermissionViolationError) return deniedBy(cause, refused)
   if (error instanceof TimeoutError || cause instanceof TimeoutError) {
     return new GantryError('TIMEOUT', `${subject} did not answer in time`, { cause: error })
   }
@@ -59,16 +63,18 @@ export function brokerError(error: unknown, subject: string, isLasting = false):
   return new GantryError('INTERNAL', 'the call failed', { cause: error })
 }
 
-/** The refusal of the broker, with the rule that would allow it. */
-export function deniedBy(cause: PermissionViolationError, isLasting = false): GantryError<'DENIED'> {
+/** The refusal of the broker, in words where it is of a capability, with the rule that would allow it. */
+export function deniedBy(cause: PermissionViolationError, refused?: Refused): GantryError<'DENIED'> {
   const { operation, subject } = cause
-  const text =
-    operation === 'publish'
-      ? `this key may not publish to ${subject}: it needs a rule for it in pub.allow`
-      : `this key may not subscribe to ${subject}: it needs a rule for it in sub.allow`
-  const hint = isLasting && operation === 'publish' ? hintForReplaced : ''
+  const isCall = operation === 'publish' && refused !== undefined
+  const does = isCall ? deedOf(refused) : `${operation} to ${subject}`
+  const text = `this key may not ${does}: it needs a rule for ${isCall ? subject : 'it'} in ${operation === 'publish' ? 'pub' : 'sub'}.allow`
+  const hint = isCall && refused.lasting ? hintForReplaced : ''
   return new GantryError('DENIED', `${text}${hint}`, { cause })
 }
+
+/** What a capability does, within a sentence. */
+const deedOf = ({ summary }: Refused): string => summary.charAt(0).toLowerCase() + summary.slice(1)
 
 /** The broker says no more than what it refused; the key itself may have the rule. */
 const hintForReplaced = '; nor may a token that was replaced when its key was rotated: use the new one'

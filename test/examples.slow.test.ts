@@ -11,6 +11,7 @@ import { checkFollower } from './support/follower.ts'
 import { createKey } from './support/keys.ts'
 import { createHome, freePort, startTestPlatform, type TestPlatform } from './support/platform.ts'
 import { until } from './support/until.ts'
+import { post, secretOf } from '../services/alerts/webhooks/post.ts'
 import { capabilitiesOf } from './support/example-extension.ts'
 
 // The one in Python needs a package of PyPI: `npm run test:peers`.
@@ -45,6 +46,38 @@ test('examples/weather.ts, with the SDK', async () => {
 
 test('examples/follower.ts, with the SDK', () =>
   checkFollower(platform, { program: process.execPath, args: [join(root, 'examples/follower.ts')] }))
+
+test('examples/webhook-receiver.mjs takes what is signed with its secret, and nothing else', async () => {
+  const port = await freePort()
+  const [own, other] = [secretOf(Buffer.alloc(32, 1)), secretOf(Buffer.alloc(32, 2))]
+  const child = spawn(process.execPath, [join(root, 'examples/webhook-receiver.mjs'), String(port)], {
+    env: { ...process.env, WEBHOOK_SECRET: own },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  const ended = once(child, 'exit')
+  const lines = createInterface(child.stdout)[Symbol.asyncIterator]()
+  try {
+    expect(await lines.next()).toMatchObject({ value: `webhook-receiver listens on port ${port}` })
+    const data = { severity: 'warning', rule: 'storage-file', summary: '82 % of max_file is in use' }
+    const send = (secret: string) =>
+      post(
+        {
+          id: 'one',
+          url: `http://127.0.0.1:${port}/`,
+          secret,
+          body: JSON.stringify({ type: 'alert.fired', timestamp: new Date().toISOString(), data }),
+        },
+        { innerHosts: new Set(['127.0.0.1']) },
+      )
+    await expect(send(other)).rejects.toThrow('status 401')
+    await send(own)
+    const told = 'alert.fired warning storage-file: 82 % of max_file is in use'
+    expect(await lines.next()).toMatchObject({ value: told })
+  } finally {
+    child.kill('SIGTERM')
+    await ended
+  }
+})
 
 test('examples/greeter.mjs, with nats 2 alone', async () => {
   const child = await startExample(platform, { file: 'greeter.mjs', prefix: 'greeter' })

@@ -55,12 +55,11 @@ export function send(
   { timeoutMs = callTimeoutMs(contract), ...options }: CallOptions = {},
 ): Promise<Msg> {
   if (isTooLarge(body)) return Promise.reject(tooLarge())
-  const { subject, lasting: isLasting } = contract
   // Faster than the client, which would make bytes of a text with a TextEncoder.
-  return request(connection, subject, Buffer.from(body), {
+  return request(connection, contract.subject, Buffer.from(body), {
     timeoutMs,
     headers: headersOf(options),
-    isLasting,
+    refused: contract,
   })
 }
 

@@ -127,7 +127,8 @@ async function applyOne(session: Session, document: Document, dryRun: boolean): 
   const name = nameIn(kind, spec)
   const { by, byIfGiven = [], compared = (one: Row) => one } = kind
   try {
-    const found = (await rowsOf(session, kind)).flatMap((row) => {
+    const rows = await rowsOf(session, kind)
+    const found = rows.flatMap((row) => {
       const there = kind.specOf(row)
       const isIt = there !== undefined && [...by, ...byIfGiven].every((field) => there[field] === spec[field])
       return isIt ? [{ row, there }] : []
@@ -144,7 +145,9 @@ async function applyOne(session: Session, document: Document, dryRun: boolean): 
       return { kind: kindName, name, action: 'created', differences: [], ...token }
     }
     const [wanted, there] = [compared(spec), compared(known.there)]
-    const changed = differing(kind, wanted, there)
+    const changed = differing(kind, wanted, there).filter(
+      (field) => kind.isBounded?.(field, wanted[field], known.row, rows) !== true,
+    )
     // Whether those that are stored are the same, no reply tells.
     const sent = isChangeable(kind) ? (kind.secrets ?? []).filter((field) => spec[field] !== undefined) : []
     const differences = [
@@ -253,7 +256,7 @@ async function replace(
 }
 
 /** Fields only of the request that makes it: what they said is done. */
-const onlyAtFirst = ['autoStart', 'defaultExclusions']
+const onlyAtFirst = ['autoStart', 'defaultExclusions', 'role']
 
 /** The fields of the document that are not as it says. Of what no reply shows nothing can be said. */
 function differing({ secrets = [], same = {} }: DocumentKind, spec: Row, there: Row): string[] {

@@ -73,6 +73,8 @@ export interface DocumentKind {
   readonly compared?: (spec: Row) => Row
   /** Fields that are the same whatever they are written as. */
   readonly same?: Readonly<Record<string, (value: unknown) => unknown>>
+  /** Whether a field that is not as wanted is what the platform has made of it, by its row among all rows of `list`. */
+  readonly isBounded?: (field: string, wanted: unknown, row: Row, rows: readonly Row[]) => boolean
   /** Lists of names that are changed one by one, by the field. */
   readonly lists?: Readonly<Record<string, NameList>>
   /** The verb that ends an object, where it is not `delete`. */
@@ -297,6 +299,14 @@ function keySpec(row: Row): Row {
   }
 }
 
+/** Whether a key was to live for longer, and ends with the key that made it. */
+function endsWithCreator(field: string, wanted: unknown, row: Row, rows: readonly Row[]): boolean {
+  const { created, createdBy, expires } = row as { created: string; createdBy?: string; expires?: string }
+  if (field !== 'expiresInDays' || typeof wanted !== 'number' || expires === undefined) return false
+  const isLonger = Date.parse(created) + wanted * dayMs > Date.parse(expires)
+  return isLonger && rows.some(({ id, expires: end }) => id === createdBy && end === expires)
+}
+
 /** In the order in which they are made: what others name comes before them. */
 export const documentKinds: Readonly<Record<string, DocumentKind>> = {
   settings: {
@@ -398,6 +408,7 @@ export const documentKinds: Readonly<Record<string, DocumentKind>> = {
       row['revoked'] === undefined && row['kind'] === 'key' && row['createdBy'] !== undefined
         ? keySpec(row)
         : undefined,
+    isBounded: endsWithCreator,
     updateBy: ['id', 'id'],
     ending: 'revoke',
   },

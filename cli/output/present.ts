@@ -92,7 +92,6 @@ const isMet = (when: object, value: unknown): boolean =>
 const pasts: Readonly<Record<string, string>> = {
   attach: 'attached',
   delete: 'deleted',
-  'delete-rule': 'deleted or reset',
   'delete-webhook': 'deleted',
   detach: 'detached',
   remove: 'removed',

@@ -96,14 +96,14 @@ export function usualOf(kind: AlertKindName): Omit<StoredRule, 'name' | 'descrip
  * @throws GantryError NOT_ACCEPTED that names the field
  */
 export function checkRule({ kind, object, threshold, windowSeconds }: StoredRule): void {
-  const { threshold: known, object: only, isOnly = false } = kindOf(kind)
+  const { threshold: known, object: only, isOnly = false, hasWindow = false } = kindOf(kind)
   if (isOnly && object !== undefined && object !== only)
     throw notAccepted('object', `must be ${only} for ${kind}, or left out`)
   if (known === undefined && threshold !== undefined)
     throw notAccepted('threshold', `does not apply to ${kind}: remove it`)
   if (known !== undefined && threshold !== undefined && threshold > known.maximum)
     throw notAccepted('threshold', `must be at most ${known.maximum} ${known.unit} for ${kind}`)
-  if (kind !== 'error-rate' && windowSeconds !== undefined)
+  if (!hasWindow && windowSeconds !== undefined)
     throw notAccepted('windowSeconds', `applies only to error-rate, not to ${kind}: remove it`)
 }
 

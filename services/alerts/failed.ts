@@ -30,7 +30,7 @@ export function failed(migration: Told): Observation[] {
   const { migrationId } = migration
   return failure === undefined
     ? []
-    : [{ object: migrationId, summary: `the migration ${migrationId} ${failure}` }]
+    : [{ object: migrationId, summary: `migration “${migrationId}” ${failure}` }]
 }
 
 function failureOf(migration: Told): string | undefined {

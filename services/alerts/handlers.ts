@@ -64,10 +64,11 @@ export function alertHandlers(dependencies: AlertDependencies): Handlers<typeof 
       return shown(stored)
     },
     'delete-rule': async ({ name }, call) => {
+      const isBuiltIn = builtInRule(name) !== undefined
       if ((await state.rules.get(name)) !== undefined) await state.rules.delete(name)
-      else if (builtInRule(name) === undefined) throw call.fail('NOT_FOUND', `there is no rule ${name}`)
+      else if (!isBuiltIn) throw call.fail('NOT_FOUND', `there is no rule ${name}`)
       await evaluator.lookBriefly()
-      return {}
+      return { outcome: isBuiltIn ? 'reset' : 'deleted', name }
     },
   }
 }

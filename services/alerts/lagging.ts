@@ -24,6 +24,6 @@ const unheardSeconds = ({ changeDetection, comparisonPeriodSeconds = defaultComp
 function lagText({ migrationId, changeDetection }: Live, lagSeconds: number): string {
   const seconds = Math.round(lagSeconds)
   return isTold(changeDetection)
-    ? `a change of the migration ${migrationId} has waited for ${seconds} s`
-    : `changes of the last ${seconds} s at the source of the migration ${migrationId} may not be at its target`
+    ? `a change of migration “${migrationId}” has waited for ${seconds} s`
+    : `changes of the last ${seconds} s at the source of migration “${migrationId}” may not be at its target`
 }

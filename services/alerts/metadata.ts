@@ -8,7 +8,7 @@ export function metadataFailure(migration: MetadataMigration): Observation[] {
   const { migrationName } = migration
   return failure === undefined
     ? []
-    : [{ object: migrationName, summary: `the metadata migration ${migrationName} ${failure}` }]
+    : [{ object: migrationName, summary: `metadata migration “${migrationName}” ${failure}` }]
 }
 
 function failureOf(migration: MetadataMigration): string | undefined {
@@ -34,7 +34,7 @@ export function metadataLagging(migration: MetadataMigration, thresholdSeconds: 
   const { comparisonPeriodSeconds = defaultComparisonSeconds } = migration
   if (lagSeconds <= thresholdSeconds + (isCompared ? comparisonPeriodSeconds : 0)) return []
   const summary = isCompared
-    ? `changes of the last ${lagSeconds} s at the source of the metadata migration ${migrationName} may not be at its target`
-    : `a change of the metadata migration ${migrationName} has waited for ${lagSeconds} s`
+    ? `changes of the last ${lagSeconds} s at the source of metadata migration “${migrationName}” may not be at its target`
+    : `a change of metadata migration “${migrationName}” has waited for ${lagSeconds} s`
   return [{ object: migrationName, value: lagSeconds, summary }]
 }

@@ -43,10 +43,10 @@ export const noPolicy = ({ scope, name }: Place): StoredPolicy => ({
 })
 
 const descriptions: Record<BandwidthScope, (name: string) => string> = {
-  global: () => 'All that the platform moves',
+  global: () => 'All migrations (global)',
   migration: (name) => `The migration ${name}`,
   target: (name) => `All migrations to ${name}`,
-  agent: (name) => `All that the transfer agent ${name} moves`,
+  agent: (name) => `The transfer agent ${name}`,
 }
 
 /** What a second allows at a moment. */

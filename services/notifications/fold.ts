@@ -88,7 +88,7 @@ export class NotificationFold {
       case migrationEvents.created:
         return this.#aboutMigration(fact, 'migration-added', 'info', 'was created')
       case migrationEvents.live:
-        return this.#aboutMigration(fact, 'migration-live', 'info', 'is live')
+        return this.#aboutMigration(fact, 'migration-live', 'info', 'now follows its source')
       case migrationEvents.completed:
         return this.#completed(fact, payload as Payload<typeof migrationEvents.completed>)
       case migrationEvents.stopped:
@@ -114,9 +114,9 @@ export class NotificationFold {
 
   #completed(fact: StoredFact, { failedPathCount }: Payload<typeof migrationEvents.completed>): void {
     if (failedPathCount === 0)
-      return this.#aboutMigration(fact, 'migration-completed', 'info', 'is completed')
+      return this.#aboutMigration(fact, 'migration-completed', 'info', 'has completed')
     const paths = plural(failedPathCount, 'path')
-    const what = `is completed, but ${paths} ${failedPathCount === 1 ? 'was' : 'were'} not copied`
+    const what = `has completed, but ${paths} ${failedPathCount === 1 ? 'was' : 'were'} not copied`
     this.#aboutMigration(fact, 'migration-completed', 'warning', what, { failedPathCount })
   }
 
@@ -142,7 +142,7 @@ export class NotificationFold {
         type: reason === 'WORK_LOST' ? 'work-lost' : 'migration-condition',
         level: brokenReasons.includes(reason) ? 'error' : 'warning',
         object: migrationId,
-        message: `Migration ${migrationId}: ${message}`,
+        message: `Migration “${migrationId}”: ${message}`,
         facts: { migrationId, internalId, reason },
         problem,
       })
@@ -162,7 +162,7 @@ export class NotificationFold {
       type: 'verification-finished',
       level: totalDiscrepancies > 0 ? 'warning' : 'info',
       object: migrationId,
-      message: `The verification of migration ${migrationId} has ended: ${status.toLowerCase()}${found}`,
+      message: `The verification of migration “${migrationId}” has ended: ${status.toLowerCase()}${found}`,
       facts: payload,
     })
   }
@@ -173,7 +173,7 @@ export class NotificationFold {
       type: 'cleanup-finished',
       level: 'info',
       object: migrationId,
-      message: `The source cleanup of migration ${migrationId} has ended: ${status.toLowerCase()}, ${plural(filesRemoved, 'file')} removed, ${filesKept} kept`,
+      message: `The source cleanup of migration “${migrationId}” has ended: ${status.toLowerCase()}, ${plural(filesRemoved, 'file')} removed, ${filesKept} kept`,
       facts: payload,
     })
   }
@@ -185,7 +185,7 @@ export class NotificationFold {
       level: severity === 'critical' ? 'error' : 'warning',
       object: id,
       // A built-in rule has the name of its kind.
-      message: `Alert rule ${rule}${rule === kind ? '' : ` (${kind})`} has fired${migration === undefined ? '' : ` for ${migration}`}`,
+      message: `Alert rule “${rule}”${rule === kind ? '' : ` (${kind})`} has fired${migration === undefined ? '' : ` for migration “${migration}”`}`,
       facts: { id, rule, kind, severity, ...(migration === undefined ? {} : { migration }) },
       problem: `alert ${id}`,
     })
@@ -204,7 +204,7 @@ export class NotificationFold {
       type,
       level,
       object: migrationId,
-      message: `Migration ${migrationId} ${what}`,
+      message: `Migration “${migrationId}” ${what}`,
       facts: { migrationId, internalId, state, ...more },
       ...(problem === undefined ? {} : { problem }),
     })

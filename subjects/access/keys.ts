@@ -85,25 +85,29 @@ export const keys = resource('keys', {
   create: {
     summary: 'Create an API key',
     description:
-      'The token is shown only once. The capabilities must be within those of your key. The key expires no later than your key, unless you use a session.',
+      'The token is shown only once. Requires `capabilities` or `role`; they must be within the permissions of your key. The key expires no later than your key, unless you use a session.',
     input: strict({
       name: Name('Key name'),
       notes: Type.Optional(Text('Free text')),
-      capabilities: Capabilities,
+      role: Type.Optional(
+        Name(
+          'Role whose present permissions the key gets, such as viewer for a read-only key; later changes of the role do not change the key',
+        ),
+      ),
+      capabilities: Type.Optional(Capabilities),
       expiresInDays: ExpiresInDays,
     }),
     output: strict({
       ...Key.properties,
       token: Token,
     }),
-    errors: ['EXCEEDS_ROLE', 'LIMIT_REACHED'],
-    audit: { object: 'id', details: ['name', 'expiresInDays', 'capabilities'] },
+    errors: ['NOT_FOUND', 'EXCEEDS_ROLE', 'LIMIT_REACHED'],
+    audit: { object: 'id', details: ['name', 'expiresInDays', 'role', 'capabilities'] },
     lasting: true,
     http: [{ method: 'POST', path: '/api/v1/keys', status: 201 }],
     cli: {
       args: ['name'],
-      example:
-        'gantry keys create reporting --capabilities \'{"pub":{"allow":["gantry.services.v1.migrations.list"]},"sub":{"allow":[]}}\'',
+      example: 'gantry keys create reporting --role viewer --expires-in-days 90',
     },
   },
   list: {

@@ -13,6 +13,8 @@ export interface AlertKind {
   readonly migrationOf?: 'files' | 'metadata'
   /** What its threshold is, and the highest that makes sense; none when there is nothing to compare. */
   readonly threshold?: { readonly unit: string; readonly meaning: string; readonly maximum: number }
+  /** Whether it is a share of what happened in a window. */
+  readonly hasWindow?: boolean
 }
 
 const percent = 100
@@ -31,6 +33,7 @@ export const alertKinds = {
     object: 'http',
     isOnly: true,
     threshold: { unit: '%', meaning: 'percent, fires above this value', maximum: percent },
+    hasWindow: true,
   },
   'storage-file': {
     meaning: 'Share of max_file in use by stored files',
@@ -126,7 +129,7 @@ export const ruleFields = {
   threshold: Type.Number({ minimum: 0, maximum: maxLagSeconds, description: thresholdHelp }),
   windowSeconds: Type.Integer({
     ...windowSeconds,
-    description: 'Length of the window of an error-rate rule, in seconds',
+    description: 'Seconds over which the share is measured; only for error-rate',
   }),
   forSeconds: Type.Integer({
     minimum: 0,
@@ -190,7 +193,8 @@ export const webhookName = Name('Webhook name')
 export const webhookUrl = Type.String({
   maxLength: maxUrlLength,
   ...form('^https?://[^\\s@#]+$', 'an address that starts with https:// or http://, without credentials'),
-  description: 'Address to which alerts are sent by POST',
+  description:
+    'Address of your receiver, such as https://alerts.example/gantry; alerts are sent there by POST',
 })
 
 /** As Standard Webhooks has it: 24 to 64 bytes. */
@@ -200,7 +204,7 @@ export const webhookSecret = Type.String({
     '^whsec_(?:[A-Za-z0-9+/]{4}){8,21}(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$',
     'whsec_ and 24 to 64 bytes in base64',
   ),
-  description: 'Secret for signing messages (generated if omitted)',
+  description: 'Secret for signing messages, whsec_ and 24 to 64 bytes in base64 (generated if omitted)',
 })
 
 /** More rules than one receiver tells apart. */

@@ -108,7 +108,12 @@ export const alerts = resource('alerts', {
     summary: 'Delete an alert rule, or reset a built-in rule',
     description: 'The alerts of the rule are resolved.',
     input: strict({ name: ruleName }),
-    output: Nothing,
+    output: strict({
+      outcome: Type.Enum(['deleted', 'reset'], {
+        description: 'Whether the rule is deleted, or reset to its defaults because it is built in',
+      }),
+      name: ruleName,
+    }),
     errors: ['NOT_FOUND'],
     audit: { object: 'name' },
     lasting: true,
@@ -126,14 +131,17 @@ export const alerts = resource('alerts', {
   'put-webhook': {
     summary: 'Create or change a webhook for alerts',
     description:
-      'A generated secret is shown only once. Fields that are not given stay unchanged; an empty list of rules means all rules. Messages are signed according to Standard Webhooks (webhook-id, webhook-timestamp, webhook-signature). Redirects are not followed. Hosts in private networks are refused unless alerts.webhook_hosts in gantry.config lists them.',
+      'Each alert is sent when it fires and when it is resolved, as JSON by POST. Any 2xx response confirms it; otherwise Gantry retries for a day and a half. Messages are signed with the secret according to Standard Webhooks (webhook-id, webhook-timestamp, webhook-signature), so that the receiver can check who sent them. A generated secret is shown only once. Fields that are not given stay unchanged; an empty list of rules means all rules. Redirects are not followed. Hosts in private networks are refused unless alerts.webhook_hosts in gantry.config lists them.',
     input: strict({
       name: webhookName,
       url: Type.Optional(webhookUrl),
       secret: Type.Optional(webhookSecret),
       enabled: Type.Optional(Switch(true, 'Send alerts to the webhook; default: true')),
       rules: Type.Optional(
-        Type.Array(ruleName, { maxItems: maxWebhookRules, description: 'Send only alerts of these rules' }),
+        Type.Array(ruleName, {
+          maxItems: maxWebhookRules,
+          description: 'Send only alerts of these rules; default: all rules',
+        }),
       ),
     }),
     output: strict({ ...AlertWebhook.properties, secret: Type.Optional(webhookSecret) }),

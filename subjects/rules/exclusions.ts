@@ -3,9 +3,8 @@ import { resource } from '../kit/contract.ts'
 import { filesystemKinds } from '../filesystems/kinds.ts'
 import { lookedTypes } from '../filesystems/internal.ts'
 import { commandDeadlineMs } from '../migrations/commands.ts'
-import { migrationId } from '../migrations/model/model.ts'
 import { ruleContracts } from './contracts.ts'
-import { ExclusionView, InclusionView } from '../migrations/model/rules.ts'
+import { ExclusionView, InclusionView, Pattern, ruleForms } from '../migrations/model/rules.ts'
 import { Count, GivenPath, list, Name, page, Path, strict, Text, Timestamp } from '../kit/schemas.ts'
 
 /** Kinds of filesystems, as replies name them. */
@@ -52,12 +51,14 @@ export const exclusions = resource('exclusions', {
     cli: { columns: ['id', 'type', 'defaultExclusion', 'fsRestriction', 'description'] },
   },
   test: {
-    summary: 'Show what a migration does with a path, and which rule decides',
+    summary: 'Show what happens to a path, and which rule decides',
     description:
-      'Fields that are not given are looked up at the source. If the path does not exist and a rule depends on size or time, the decision is DEPENDS. The target is not checked.',
+      'With a migration, its rules decide, and fields that are not given are looked up at the source. Without one, all user-defined exclusions and those of every migration decide. With a pattern, only the pattern decides unless a migration is given. If the path does not exist and a rule depends on size or time, the decision is DEPENDS. The target is not checked.',
     input: strict({
-      migrationId,
       path: GivenPath('Path in the source filesystem'),
+      migrationId: Type.Optional(Name('Migration whose rules decide')),
+      regex: Type.Optional(Pattern('Pattern to try as one more exclusion, before it is created')),
+      patternType: ruleForms.regex.patternType,
       type: Type.Optional(
         Type.Enum(lookedTypes, { description: 'Type of the path; default: as at the source, or file' }),
       ),
@@ -80,7 +81,11 @@ export const exclusions = resource('exclusions', {
     }),
     errors: ['NOT_FOUND'],
     deadlineMs: commandDeadlineMs,
-    http: [{ method: 'GET', path: '/api/v1/migrations/{migrationId}/exclusions/test' }],
+    http: [
+      { method: 'GET', path: '/api/v1/migrations/{migrationId}/exclusions/test' },
+      // Below /api/v1/exclusions it would stand in the place of a rule with this name.
+      { method: 'GET', path: '/api/v1/rules/test' },
+    ],
     cli: {
       args: ['path'],
       example: 'gantry exclusions test /data/part.tmp --migration-id nightly --size 4096',

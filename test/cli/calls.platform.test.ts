@@ -272,7 +272,7 @@ test('a key that may not do this is exit code 4', async () => {
   const { code, err } = await withToken(token, 'keys', 'list')
   expect(code).toBe(4)
   expect(err).toMatch(
-    /^error: this key may not publish to \S+keys\.list: it needs a rule for it in pub\.allow \(DENIED\)\n$/,
+    /^error: this key may not list your API keys, or all keys as an administrator: it needs a rule for \S+keys\.list in pub\.allow \(DENIED\)\n$/,
   )
   const exceeding = [
     'keys',

@@ -142,7 +142,7 @@ test('an alert tells of what did not arrive, and is resolved when it has', async
       (await platform.call(alerts.list, { rule: rule.name })).find((one) => one.state === state),
     )
   // The database is another one, too: its folder is that of the source.
-  const summary = `the metadata migration ${name()} has 2 conflicts`
+  const summary = `metadata migration “${name()}” has 2 conflicts`
   expect(await alertOf('firing')).toMatchObject({ object: name(), severity: 'critical', summary })
   await platform.call(metadataMigrations.update, { migrationName: name(), onConflict: 'overwrite' })
   await alertOf('resolved')

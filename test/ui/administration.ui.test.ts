@@ -23,13 +23,19 @@ chromiumTest('an administrator makes a role, assigns it, and changes settings', 
   await page.getByRole('button', { name: 'Create a role' }).click()
   await dialog.getByRole('textbox', { name: 'Name' }).fill('auditors')
   await dialog.getByRole('textbox', { name: 'Description' }).fill('Read the audit log')
+  // A role can start with what another one has, or with what a purpose needs.
+  await choose(page, 'Start with the permissions for', 'viewer')
+  expect(await dialog.getByRole('checkbox', { name: 'Read migrations' }).isChecked()).toBe(true)
+  await choose(page, 'Start with the permissions for', 'Operate migrations')
   await dialog.getByRole('checkbox', { name: 'Read alerts' }).check()
   await dialog.getByRole('checkbox', { name: 'Read alerts' }).uncheck()
-  await dialog.getByRole('textbox', { name: 'Publish Allow' }).fill('gantry.services.v1.audit.*')
-  await dialog.getByRole('checkbox', { name: 'Subscribe to all events' }).check()
+  await dialog.getByText('Advanced: permissions as subjects').click()
+  await dialog.getByRole('textbox', { name: 'May call' }).fill('gantry.services.v1.audit.*')
+  expect(await dialog.getByRole('checkbox', { name: 'Subscribe to all events' }).isChecked()).toBe(true)
   await dialog
-    .getByRole('textbox', { name: 'Subscribe Allow' })
+    .getByRole('textbox', { name: 'May follow' })
     .fill('gantry.events.v1.>\ngantry.extensions.weather.>')
+  expect(await dialog.getByRole('textbox', { name: 'Visible extensions' }).inputValue()).toBe('*')
   await dialog.getByRole('textbox', { name: 'Visible extensions' }).fill('weather')
   await dialog.getByRole('button', { name: 'Create', exact: true }).click()
   const auditors = page
@@ -46,6 +52,10 @@ chromiumTest('an administrator makes a role, assigns it, and changes settings', 
     visible_extensions: ['weather'],
     builtIn: false,
   })
+  const viewer = page
+    .getByRole('row')
+    .filter({ has: page.getByRole('cell', { name: 'viewer', exact: true }) })
+  await viewer.getByText(/^May call: read /).waitFor()
   expect(await page.getByRole('button', { name: 'Change viewer' }).isDisabled()).toBe(true)
   expect(await page.getByRole('button', { name: 'Delete viewer' }).isDisabled()).toBe(true)
 
@@ -156,6 +166,18 @@ chromiumTest(
       { days: ['MON', 'TUE'], from: '08:00', to: '10:00', limitBytesPerSecond },
       { days: ['WED', 'THU', 'FRI'], from: '09:00', to: '18:00', limitBytesPerSecond },
     ])
+    await page.getByRole('dialog').waitFor({ state: 'detached' })
+    // A field that is emptied is no limit any more, and what is not to be scheduled goes too.
+    await page.getByRole('button', { name: 'Change All migrations (global)' }).click()
+    await page.getByRole('textbox', { name: 'Limit', exact: true }).fill('')
+    expect(await page.getByRole('textbox', { name: 'Requests' }).inputValue()).toBe('')
+    await page.getByRole('checkbox', { name: 'Use a different limit at certain times of the week' }).uncheck()
+    await page.getByRole('dialog').getByRole('button', { name: 'Set', exact: true }).click()
+    await page.getByRole('dialog').waitFor({ state: 'detached' })
+    expect((await platform.call(bandwidth.list, {})).filter(({ id }) => id === policy.id)).toMatchObject([
+      { limitBytesPerSecond: unlimited, limitRequestsPerSecond: unlimited },
+    ])
+    expect(await platform.call(bandwidth.get, { scope: 'global' })).not.toHaveProperty('schedule')
     expectNone(complaints)
   },
 )

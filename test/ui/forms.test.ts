@@ -58,7 +58,7 @@ test('a field is labelled in words, and no two of a form alike', () => {
 
 test('who adds something is not told what stays as it was', () => {
   expect(addingText(alerts['put-webhook'].description!)).toMatch(
-    /^A generated secret is shown only once\. Messages are signed .* lists them\.$/,
+    /^Each alert is sent when .*\. A generated secret is shown only once\. .* lists them\.$/,
   )
   expect(addingText(alerts['put-rule'].description!)).toMatch(/^A new rule requires `kind` [^.]*\.$/)
 })
@@ -200,9 +200,9 @@ test('permissions are grouped by what they are about', () => {
       'gantry.>',
     ]),
   ).toEqual([
-    { label: 'Migrations', says: 'read, start' },
-    { label: 'Stores', says: 'everything' },
-    { label: 'Keys', says: 'list' },
+    { label: 'Migrations', says: 'read, start', isReading: false },
+    { label: 'Stores', says: 'everything', isReading: false },
+    { label: 'Keys', says: 'list', isReading: true },
     { label: 'Extension weather', says: `${roots.extensions}.weather.>` },
     { label: 'All events', says: `${roots.events}.>` },
     { label: 'Everything', says: 'gantry.>' },

@@ -1,12 +1,32 @@
 import { Button, Modal, Select } from '@mantine/core'
 import { useState } from 'react'
+import type { Contract } from '../../subjects/kit/contract.ts'
+import { fieldsOf } from '../../subjects/kit/json-schema.ts'
+import { type PatternType, ruleHead } from '../../subjects/migrations/model/rules.ts'
 import type { exclusions } from '../../subjects/rules/exclusions.ts'
 import type { inclusions } from '../../subjects/rules/inclusions.ts'
 import { mayCall } from '../data/calls.ts'
 import { useSession } from '../data/session-context.ts'
 import { ContractForm } from './contract-form.tsx'
+import { TryPattern } from './try-pattern.tsx'
 
 const ways = ['create-regex', 'create-file-size', 'create-date', 'create-age', 'create-paths'] as const
+
+/** `By path pattern`, of `Create an exclusion by path pattern`. @param title what all of them begin with */
+function wayText({ summary }: Contract, title: string): string {
+  const way = summary.slice(title.length).trim()
+  return way.charAt(0).toUpperCase() + way.slice(1)
+}
+
+type Head = keyof typeof ruleHead
+
+/** Its name, what it matches, and last what all rules have; they are read in this order. */
+function fieldsOfRule({ input }: Contract): readonly Head[] {
+  const isOwn = (name: string) => !Object.hasOwn(ruleHead, name)
+  const head = Object.keys(ruleHead).filter((name) => name !== 'id')
+  // All of them are fields of the contract.
+  return ['id', ...Object.keys(fieldsOf(input)).filter(isOwn), ...head] as Head[]
+}
 
 /** A button with a form for each type of rule: there for those who may make one. */
 export function CreateRule({
@@ -43,7 +63,7 @@ export function CreateRule({
       <Modal opened={way !== undefined} onClose={close} title={title} size="lg">
         <Select
           label="Type"
-          data={offered.map((value) => ({ value, label: contracts[value].summary }))}
+          data={offered.map((value) => ({ value, label: wayText(contracts[value], title) }))}
           value={way ?? null}
           allowDeselect={false}
           onChange={(value) => setWay(value ?? undefined)}
@@ -53,7 +73,16 @@ export function CreateRule({
             key={way}
             contract={contracts[way]}
             verb="Create"
-            {...(way === 'create-regex' && { initial: { patternType: 'GLOB' } })}
+            fields={fieldsOfRule(contracts[way])}
+            {...(way === 'create-regex' && {
+              initial: { patternType: 'GLOB' },
+              beside: ({ regex, patternType }) => (
+                <TryPattern
+                  regex={regex as string | undefined}
+                  patternType={patternType as PatternType | undefined}
+                />
+              ),
+            })}
             onCancel={close}
             onDone={({ id }) => {
               close()

@@ -43,6 +43,10 @@ const labels = new Map(
     ignoreAfterTimestamp: 'Ignore files changed after',
     verificationDepth: 'Depth',
     beforeIsoDateTime: 'Before',
+    forSeconds: 'Fires after (seconds)',
+    keepFiringForSeconds: 'Resolved after (seconds)',
+    windowSeconds: 'Window (seconds)',
+    deletedWith: 'Delete together with migration',
   }),
 )
 

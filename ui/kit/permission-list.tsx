@@ -19,7 +19,7 @@ export function PermissionList({
   return (
     <details>
       <summary>
-        <Named>{`${label}: ${groups.every(({ says }) => says === 'read') ? 'read ' : ''}${shown}${others > 0 ? ` and ${countOf(others, 'other')}` : ''}`}</Named>
+        <Named>{`${label}: ${groups.every(({ isReading }) => isReading) ? 'read ' : ''}${shown}${others > 0 ? ` and ${countOf(others, 'other')}` : ''}`}</Named>
       </summary>
       <ul className="plain">
         {groups.map((group) => (

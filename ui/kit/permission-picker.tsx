@@ -78,22 +78,25 @@ export function PermissionPicker({
           }
         />
       )}
-      <Lines
-        label="Publish Allow"
-        description="Subjects, one per line. * matches one token, > matches one or more tokens at the end."
-        mt="sm"
-        value={pub}
-        error={problemOf(uncovered(own.pub, pub))}
-        onChange={(next) => onChange({ pub: next ?? [] })}
-      />
-      <Lines
-        label="Subscribe Allow"
-        description="Subjects, one per line. An extension needs gantry.extensions.<prefix>.>"
-        mt="sm"
-        value={sub}
-        error={problemOf(uncovered(own.sub, sub))}
-        onChange={(next) => onChange({ sub: next ?? [] })}
-      />
+      <details>
+        <summary>Advanced: permissions as subjects</summary>
+        <Lines
+          label="May call (pub.allow)"
+          description="Subjects, one per line. * matches one token, > matches one or more tokens at the end."
+          mt="sm"
+          value={pub}
+          error={problemOf(uncovered(own.pub, pub))}
+          onChange={(next) => onChange({ pub: next ?? [] })}
+        />
+        <Lines
+          label="May follow (sub.allow)"
+          description="Subjects, one per line. An extension needs gantry.extensions.<prefix>.>"
+          mt="sm"
+          value={sub}
+          error={problemOf(uncovered(own.sub, sub))}
+          onChange={(next) => onChange({ sub: next ?? [] })}
+        />
+      </details>
     </>
   )
 }

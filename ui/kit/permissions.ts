@@ -41,12 +41,22 @@ export const permitted: readonly Permitted[] = Array.from(
   ]
 })
 
+/** Subjects of what only looks: what changes something is in the audit log, or counts on the connection of an extension. */
+const looking: ReadonlySet<string> = new Set(
+  Object.values(resources)
+    .flatMap((group): readonly Contract[] => Object.values(group))
+    .filter(({ audit, brokerOnly }) => audit === undefined && brokerOnly !== true)
+    .map(({ subject }) => subject),
+)
+
 export const allEvents = `${roots.events}.>`
 
 /** Rules of one part of the platform, in words. */
 export interface RuleGroup {
   readonly label: string
   readonly says: string
+  /** Whether they let nobody change anything. */
+  readonly isReading?: boolean
 }
 
 const restOf = (rule: string, root: string): readonly string[] | undefined =>
@@ -79,6 +89,7 @@ export function groupsOf(rules: readonly string[]): readonly RuleGroup[] {
     ...Array.from(byResource, ([resource, verbs]) => ({
       label: resource === '*' ? 'All services' : labelOf(resource),
       says: verbsText(resource, verbs),
+      isReading: verbs.every((verb) => looking.has(`${roots.services}.${resource}.${verb}`)),
     })),
     ...others,
   ]

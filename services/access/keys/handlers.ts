@@ -1,9 +1,15 @@
 import type { agentKeys } from '../../../subjects/migrations/agents.ts'
 import type { Call, Caller, Contract, Handlers } from '../../../subjects/kit/contract.ts'
-import { GantryError } from '../../../subjects/kit/errors.ts'
-import { defaultOverlapMinutes, type keys as keyContracts } from '../../../subjects/access/keys.ts'
+import { GantryError, invalid, notAccepted } from '../../../subjects/kit/errors.ts'
+import {
+  type Capabilities,
+  defaultOverlapMinutes,
+  type keys as keyContracts,
+} from '../../../subjects/access/keys.ts'
 import { product } from '../../../subjects/kit/names.ts'
 import { maxPageLength } from '../../../subjects/kit/schemas.ts'
+import { roleNamed } from '../roles/role-named.ts'
+import { viewer } from '../roles/built-in-roles.ts'
 import { agentCapabilities } from './agent.ts'
 import { judge, remedies } from '../authorise.ts'
 import {
@@ -30,7 +36,7 @@ import type { OwnerRoom } from './owner-limits.ts'
 import type { AccessState } from '../state.ts'
 
 export interface KeyDependencies {
-  readonly state: Pick<AccessState, 'keys'>
+  readonly state: Pick<AccessState, 'keys' | 'roles'>
   readonly issuer: Issuer
   readonly room: OwnerRoom
   /** Drops every live connection of a key, on every node; resolves when they are gone. */
@@ -77,7 +83,7 @@ export async function issueFor(
 
 /** Keys: made, shown, revoked. A user sees its own, an administrator all. */
 export function keyHandlers({
-  state: { keys },
+  state: { keys, roles },
   issuer,
   room,
   kick,
@@ -97,10 +103,14 @@ export function keyHandlers({
       refuseExcess(own.capabilities, asked.capabilities)
     return asked
   }
+  const permissionsOf = async (role: string): Promise<Capabilities> => {
+    const { pub, sub } = await roleNamed(roles, role)
+    return { pub, sub }
+  }
   const changeable = async (id: string, caller: Caller): Promise<StoredKey> => {
     const key = await within(id, caller)
-    const invalid = whyInvalid(key)
-    if (invalid !== undefined) throw new GantryError('NOT_ALLOWED_IN_STATE', `${invalid}; create another key`)
+    const reason = whyInvalid(key)
+    if (reason !== undefined) throw new GantryError('NOT_ALLOWED_IN_STATE', `${reason}; create another key`)
     if (key.kind === 'session')
       throw new GantryError('NOT_ALLOWED_IN_STATE', 'a session cannot be changed; revoke it instead')
     return key
@@ -112,8 +122,15 @@ export function keyHandlers({
     else await kick(id)
   }
   return {
-    create: async ({ capabilities, ...asked }, call) => {
+    create: async ({ capabilities: given, role: name, ...asked }, call) => {
       const creator = await callersKey(keys, call.caller)
+      if (given === undefined && name === undefined)
+        throw invalid([
+          { field: 'capabilities', problem: `is required without role, such as ${viewer.name}` },
+        ])
+      if (given !== undefined && name !== undefined)
+        throw notAccepted('role', 'cannot be combined with capabilities: leave out one of them')
+      const capabilities = given ?? (await permissionsOf(name ?? viewer.name))
       refuseExcess(creator.capabilities, capabilities)
       return issueFor({ keys, issuer, room }, creator, { ...asked, kind: 'key', capabilities })
     },

@@ -25,6 +25,9 @@ const readingVerbs = new Set([
   'export-failures',
   'report',
   'reports',
+  'report-of',
+  'reports-of',
+  'objects',
   'progress',
   'plan',
   'states',
@@ -98,7 +101,7 @@ export const everyone = {
 
 export const viewer: Role = {
   name: 'viewer',
-  description: 'Read-only access to everything except alerts and administration',
+  description: 'Read-only access, except to the contents of catalogs, alerts and administration',
   pub: {
     allow: subjectsOf(contracts.filter((contract) => isReading(contract) && !isAdministration(contract))),
   },

@@ -6,6 +6,7 @@ import { GantryError } from '../../../subjects/kit/errors.ts'
 import type { Role, roles as roleContracts } from '../../../subjects/access/roles.ts'
 import { maxPageLength } from '../../../subjects/kit/schemas.ts'
 import { builtInRoles, isBuiltIn } from './built-in-roles.ts'
+import { knownRole, roleNamed } from './role-named.ts'
 import { callersKey, refuseRole } from '../callers.ts'
 import { ownerLimitsOf } from '../keys/owner-limits.ts'
 import { type AccessState, readSettings } from '../state.ts'
@@ -66,13 +67,8 @@ export function assignmentHandlers(
   rules: AdminRules,
 ): Handlers<typeof assignmentContracts> {
   const { roles, assignments } = state
-  const known = async (name: string): Promise<Role | undefined> =>
-    builtInRoles.find((one) => one.name === name) ?? (await roles.get(name))
-  const role = async (name: string): Promise<Role> => {
-    const found = await known(name)
-    if (found === undefined) throw new GantryError('NOT_FOUND', `there is no role ${name}`)
-    return found
-  }
+  const known = (name: string) => knownRole(roles, name)
+  const role = (name: string) => roleNamed(roles, name)
   /** What a group has now, of the roles that are still there: a narrow key must not take away what it could not give. */
   const presentRoles = async (group: string): Promise<Role[]> => {
     const names = (await assignments.get(group))?.roles ?? []

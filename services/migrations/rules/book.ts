@@ -1,20 +1,31 @@
 import { Collection, type PageOptions } from '../../../broker/state/collection.ts'
 import type { NatsConnection } from '../../../broker/rpc/connection.ts'
 import type { RecordJournals } from '../../../broker/state/books/record-journal.ts'
-import { GantryError, isGantryError } from '../../../subjects/kit/errors.ts'
+import { GantryError, isGantryError, notAccepted } from '../../../subjects/kit/errors.ts'
 import type { FilesystemKind } from '../../../subjects/filesystems/kinds.ts'
 import { product } from '../../../subjects/kit/names.ts'
 import { maxRules, Rule, type RuleEffect, ruleEffects } from '../../../subjects/migrations/model/rules.ts'
 import { maxProgramSizeOfAll, programSizeOf } from '../../engine/patterns/pattern.ts'
 import type { RuleLists } from '../../engine/run/rules.ts'
 import type { MigrationRecord } from '../lifecycle/record.ts'
-import { defaultRule, defaultsOf } from './defaults.ts'
+import { defaultRule, defaultsOf, globalExclusions } from './defaults.ts'
 
 /** Rules of one migration together, in characters of JSON: each thread has them, compiled. */
 const maxRulesLength = 4 * 1024 * 1024
 
 const programSize = (rule: Rule): number =>
   rule.type === 'regex' ? programSizeOf(rule.patternType ?? 'JAVA_PCRE', rule.regex) : 0
+
+/** What can be compiled together, and what these are, where they are more. */
+function excessOf(rules: readonly Rule[]): string | undefined {
+  const length = JSON.stringify(rules).length
+  if (rules.length > maxRules || length > maxRulesLength)
+    return `${maxRules} rules with ${maxRulesLength} characters in total; these are ${rules.length} rules with ${length} characters`
+  const size = rules.reduce((sum, rule) => sum + programSize(rule), 0)
+  return size > maxProgramSizeOfAll
+    ? `${maxProgramSizeOfAll} steps of patterns in total; these have ${size}: use fewer or simpler patterns`
+    : undefined
+}
 
 /** The rules of a migration, by their ids. */
 export type RuleIds = Pick<MigrationRecord, 'exclusions' | 'inclusions'>
@@ -114,6 +125,20 @@ export class RuleBook {
     return { exclusions: excluding, inclusions: including }
   }
 
+  /**
+   * The exclusions that people made, then those of every migration.
+   * @throws GantryError NOT_ACCEPTED for more than can be compiled at once
+   */
+  async ofEveryone(): Promise<readonly Rule[]> {
+    const all = [...(await this.#made.exclusion.all()), ...globalExclusions]
+    const excess = excessOf(all)
+    if (excess === undefined) return all
+    throw notAccepted(
+      'migrationId',
+      `is required, as all exclusions together are too many: at most ${excess}`,
+    )
+  }
+
   /** The same to be looked at: a rule that is gone is left out. */
   async known(ids: RuleIds): Promise<RuleLists> {
     try {
@@ -156,20 +181,8 @@ export class RuleBook {
   async requireFit(ids: Required<RuleIds>, kind: MigrationRecord['kind']): Promise<void> {
     const rules = await this.of(ids)
     const all = [...rules.exclusions, ...rules.inclusions]
-    const length = JSON.stringify(all).length
-    if (all.length > maxRules || length > maxRulesLength) {
-      throw new GantryError(
-        'NOT_ACCEPTED',
-        `a migration can have at most ${maxRules} rules with ${maxRulesLength} characters in total; these are ${all.length} rules with ${length} characters`,
-      )
-    }
-    const size = all.reduce((sum, rule) => sum + programSize(rule), 0)
-    if (size > maxProgramSizeOfAll) {
-      throw new GantryError(
-        'NOT_ACCEPTED',
-        `the patterns of a migration can have at most ${maxProgramSizeOfAll} steps in total; these have ${size}: use fewer or simpler patterns`,
-      )
-    }
+    const excess = excessOf(all)
+    if (excess !== undefined) throw new GantryError('NOT_ACCEPTED', `a migration can have at most ${excess}`)
     const aging = kind === 'live' ? all.find(({ type }) => type === 'age') : undefined
     if (aging === undefined) return
     throw new GantryError(

@@ -4,7 +4,7 @@ import type { Entry, StorePath } from '../../drivers/contract/driver.ts'
 import type { Handler, Output } from '../../../subjects/kit/contract.ts'
 import { GantryError, notAccepted } from '../../../subjects/kit/errors.ts'
 import type { exclusions } from '../../../subjects/rules/exclusions.ts'
-import type { Rule, RuleType } from '../../../subjects/migrations/model/rules.ts'
+import type { PatternType, Rule, RuleType } from '../../../subjects/migrations/model/rules.ts'
 import { nameOf, parentOf } from '../../drivers/paths/path-text.ts'
 import { pathFromText, textFromPath } from '../../drivers/paths/path-text.ts'
 import { collisionsIn, targetPath } from '../../engine/run/mappings.ts'
@@ -14,6 +14,7 @@ import type { RuleBook } from './book.ts'
 import { engineMappings, leading } from './mappings/frozen.ts'
 import type { MigrationRecord } from '../lifecycle/record.ts'
 import { judgedOf } from './judged.ts'
+import { normalRule } from './normal.ts'
 import { ruleView } from './view.ts'
 
 type Test = (typeof exclusions)['test']
@@ -33,30 +34,63 @@ export interface RuleDependencies {
   readonly lookAt: (fileSystemId: string, path: string) => Promise<FilesystemLook>
 }
 
-/** Says what a migration does with a path. */
+/** Says what happens to a path: in a migration, or by exclusions alone. */
 export const explainer =
   ({ records, rules, refusalAt, lookAt }: RuleDependencies): Handler<Test> =>
-  async ({ migrationId, path: text, ...given }) => {
-    const record = await records.get(migrationId)
-    if (record === undefined) throw new GantryError('NOT_FOUND', `there is no migration ${migrationId}`)
+  async ({ migrationId, path: text, regex, patternType, ...given }) => {
+    const record = migrationId === undefined ? undefined : await records.get(migrationId)
+    if (migrationId !== undefined && record === undefined)
+      throw new GantryError('NOT_FOUND', `there is no migration ${migrationId}`)
     const path = pathFromText(text)
     if (given.modified !== undefined && Number.isNaN(Date.parse(given.modified)))
       throw notAccepted('modified', 'must be a time such as 2026-01-31T12:00:00Z')
-    const elsewhere = outside(record, path)
+    const tried = regex === undefined ? undefined : patternRule(regex, patternType)
+    const elsewhere = record && outside(record, path)
     if (elsewhere !== undefined) return { path: textFromPath(path), ...elsewhere }
-    const judged = await judgedOf(given, () => lookAt(record.source, textFromPath(path)))
+    const look = record && (() => lookAt(record.source, textFromPath(path)))
+    const judged = await judgedOf(given, look)
     const { type, sizeBytes = 0, modifiedMs, open } = judged
     const time = modifiedMs === undefined ? {} : { modifiedMs }
     const entry: NamedEntry = { name: nameOf(path), type, sizeBytes, ...time }
+    const root = pathFromText(record?.path ?? '/')
+    const answer = (explanation: Explanation) => ({
+      path: textFromPath(path),
+      ...explanation,
+      judgedAs: judged.text,
+    })
+    const matched = tried && byPattern(tried, root, path, entry)
+    if (matched !== undefined) return answer(matched)
+    if (record === undefined) {
+      if (tried !== undefined)
+        return answer({ decision: 'MIGRATED', explanation: 'the pattern does not match the path' })
+      const lists = { exclusions: await rules.ofEveryone(), inclusions: [] }
+      const { closed, undecided } = divided(lists, open, path, entry)
+      return answer(byRule(closed, root, path, entry, undecided) ?? depends(undecided) ?? unmatched)
+    }
     const { closed, undecided } = divided(await rules.of(record), open, path, entry)
-    const explanation =
-      byRule(closed, record, path, entry, undecided) ??
-      byMapping(record, path, entry) ??
-      (await byTarget(record, path, entry, refusalAt)) ??
-      depends(undecided) ??
-      taken(closed, record, path, entry)
-    return { path: textFromPath(path), ...explanation, judgedAs: judged.text }
+    return answer(
+      byRule(closed, root, path, entry, undecided) ??
+        byMapping(record, path, entry) ??
+        (await byTarget(record, path, entry, refusalAt)) ??
+        depends(undecided) ??
+        taken(closed, record, path, entry),
+    )
   }
+
+const unmatched: Explanation = { decision: 'MIGRATED', explanation: 'no exclusion matches the path' }
+
+/** A pattern that nobody has saved yet. @throws GantryError NOT_ACCEPTED */
+const patternRule = (regex: string, patternType: PatternType = 'JAVA_PCRE'): Rule =>
+  normalRule({ id: 'pattern', type: 'regex', regex, patternType })
+
+function byPattern(rule: Rule, root: Buffer, path: Buffer, entry: NamedEntry): Explanation | undefined {
+  const lists = { exclusions: [rule], inclusions: [] }
+  const found = byRule(lists, root, path, entry, { exclusions: [], inclusions: [] })
+  if (found === undefined) return undefined
+  // It is no rule that one could show.
+  const { decision, explanation } = found
+  return { decision, explanation: explanation.replace(`the exclusion ${rule.id}`, 'the pattern') }
+}
 
 /** The rules that can be decided, and those of the others that matter: what is included anyway needs no more inclusions. */
 function divided(
@@ -114,13 +148,13 @@ const folderAt = (path: Buffer): NamedEntry => ({
 
 function byRule(
   lists: RuleLists,
-  { path: root }: MigrationRecord,
+  root: Buffer,
   path: Buffer,
   entry: NamedEntry,
   undecided: RuleLists,
 ): Explanation | undefined {
   const rules = new Rules(lists)
-  for (const step of steps(pathFromText(root), path)) {
+  for (const step of steps(root, path)) {
     const isLast = step.length === path.length
     const verdict = rules.inFolder(parentOf(step)).verdict(isLast ? entry : folderAt(step))
     if (typeof verdict !== 'object') continue
@@ -173,7 +207,7 @@ function taken(lists: RuleLists, record: MigrationRecord, path: Buffer, entry: N
   )
   const why =
     inclusion === undefined
-      ? 'no exclusion matches the path'
+      ? unmatched.explanation
       : `the inclusion ${inclusion.id} matches the path or a parent folder, and no exclusion does`
   return {
     decision: 'MIGRATED',

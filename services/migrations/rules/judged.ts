@@ -31,13 +31,13 @@ const names: Record<LookedType, string> = {
   other: 'not a file, folder or link',
 }
 
-/** @param look what stands at the source; asked only for what is not given */
+/** @param look what stands at the source; asked only for what is not given, and undefined where there is no source */
 export async function judgedOf(
   { type, size, modified }: Given,
-  look: () => Promise<FilesystemLook>,
+  look: (() => Promise<FilesystemLook>) | undefined,
 ): Promise<Judged> {
   const isKnown = type !== undefined && (type !== 'file' || (size !== undefined && modified !== undefined))
-  const { there, problem } = isKnown ? {} : await lookedAt(look)
+  const { there, problem } = isKnown || look === undefined ? {} : await lookedAt(look)
   // What stands there is another thing than the one that is asked about.
   const found = type === undefined || there?.type === type ? there : undefined
   const judged = type ?? found?.type ?? 'file'

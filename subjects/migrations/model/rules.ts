@@ -58,6 +58,10 @@ export const maxRules = 1_000
 /** A thousand years: more is a mistake, and dates would not reach so far. */
 const maxAge = 525_600_000
 
+/** A pattern for paths; its syntax is that of its type. */
+export const Pattern = (description: string) =>
+  Type.String({ minLength: 1, maxLength: maxPatternLength, description })
+
 /** The forms of a rule: what each asks for beside id and description. */
 export const ruleForms = {
   regex: {
@@ -67,12 +71,9 @@ export const ruleForms = {
         ...usually('JAVA_PCRE'),
       }),
     ),
-    regex: Type.String({
-      minLength: 1,
-      maxLength: maxPatternLength,
-      description:
-        'Pattern for paths of the source filesystem, as Gantry shows them: a glob without a slash matches names at any depth, one with a leading slash whole paths, and the other types match whole paths',
-    }),
+    regex: Pattern(
+      'Pattern for paths of the source filesystem, as Gantry shows them: a glob without a slash matches names at any depth, one with a leading slash whole paths, and the other types match whole paths',
+    ),
   },
   fileSize: {
     value: Count('Size; larger files match'),
@@ -96,7 +97,7 @@ export const ruleTypes = Object.keys(ruleForms) as RuleType[]
 
 const ruleId = Name('Name of the rule')
 const deletedWith = Type.Optional(
-  Name('Migration that the rule is deleted with, unless another migration uses it'),
+  Name('Migration that the rule is deleted with, unless another migration uses the rule'),
 )
 export const ruleHead = {
   id: ruleId,

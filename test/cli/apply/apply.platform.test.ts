@@ -282,6 +282,20 @@ test('the expiry of a key is compared, and cannot be changed', async () => {
   expect(actions(out)).toContainEqual(expect.objectContaining({ name: 'dashboard', action: 'unchanged' }))
 })
 
+test('a key that ends with the one that made it is as it was asked for', async () => {
+  const text = 'kind: key\nspec: { name: short, role: viewer, expiresInDays: 90 }\n'
+  const { token } = await platform.call(keys.create, {
+    name: 'maker',
+    capabilities: { pub: { allow: ['gantry.>', '$SRV.>'] }, sub: { allow: ['gantry.>'] } },
+    expiresInDays: 10,
+  })
+  const maker = { ...secrets, GANTRY_TOKEN: token }
+  const made = await operator(['apply', '-f', '-', '-o', 'json'], maker, text)
+  expect(actions(made.out)).toMatchObject([{ name: 'short', action: 'created' }])
+  const again = await operator(['apply', '-f', '-', '-o', 'json'], maker, text)
+  expect([again.err, actions(again.out)]).toMatchObject(['', [{ name: 'short', action: 'unchanged' }]])
+})
+
 test('limits on bandwidth are compared whatever their unit, and changed', async () => {
   const text = (limit: string) => `kind: bandwidth-limit\nspec: { scope: global, ${limit} }\n`
   const same = await operator(['apply', '-f', '-', '-o', 'json'], {}, text('limit: 1610612736, unit: B'))

@@ -62,7 +62,7 @@ describe('rules', () => {
     expect(built.every(({ builtIn, enabled }) => builtIn && enabled)).toBe(true)
     const { body } = await rest('PUT', '/storage-file', { threshold: 90, enabled: false })
     expect(body).toMatchObject({ threshold: 90, enabled: false, kind: 'storage-file', builtIn: true })
-    expect((await rest('DELETE', '/storage-file')).status).toBe(200)
+    expect((await rest('DELETE', '/storage-file')).body).toEqual({ outcome: 'reset', name: 'storage-file' })
     expect(await platform.call(alerts.rules, {})).toEqual(built)
   })
 
@@ -74,7 +74,8 @@ describe('rules', () => {
     )
     expect(JSON.parse(made.out)).toMatchObject({ name: 'mine', forSeconds: 0, severity: 'critical' })
     expect((await gantry(['alerts', 'rules'], environment)).out).toContain('mine')
-    expect((await gantry(['alerts', 'delete-rule', 'mine'], environment)).code).toBe(0)
+    const deleted = await gantry(['alerts', 'delete-rule', 'mine'], environment)
+    expect(deleted).toMatchObject({ code: 0, out: expect.stringMatching(/deleted/) as string })
     expect((await rest('DELETE', '/mine')).status).toBe(404)
   })
 
@@ -180,7 +181,7 @@ describe('alerts', () => {
     await atOnce('failed', 'migration-failed')
     await migrate(platform, { source: 'from', target: 'to' })
     const alert = await untilFiring('failed', 'everything')
-    expect(alert.summary).toBe('the migration everything has 1 path that was not copied')
+    expect(alert.summary).toBe('migration “everything” has 1 path that was not copied')
     // It says what is so now, and is the same alert, as long as its rule keeps it.
     await platform.call(alerts['put-rule'], { name: 'failed', keepFiringForSeconds: 60 })
     writeFileSync(join(folder.from, 'other'), 'x')

@@ -17,16 +17,16 @@ test('an alert of a migration says what it is that somebody is to do', () => {
   expect(summary({})).toBeUndefined()
   const held = condition('WAITS_FOR_APPROVAL', 'Deletions at the target exceed the limit: 4 files')
   expect(summary({ abortReason: 'AUTO_ABORTED', conditions: [held] })).toBe(
-    `the migration my data waits for approval of its deletions at the target: see "gantry migrations plan 'my data'", then run "gantry migrations approve-deletions 'my data'"`,
+    `migration “my data” waits for approval of its deletions at the target: see "gantry migrations plan 'my data'", then run "gantry migrations approve-deletions 'my data'"`,
   )
   const stateText = 'stopped because of an error: there is no filesystem to'
-  expect(summary({ abortReason: 'AUTO_ABORTED', stateText })).toBe(`the migration my data was ${stateText}`)
+  expect(summary({ abortReason: 'AUTO_ABORTED', stateText })).toBe(`migration “my data” was ${stateText}`)
   const blocked = condition('TARGET_REFUSES', 'no space left')
   expect(summary({ state: 'RUNNING', conditions: [blocked] })).toBe(
-    'the migration my data is blocked: no space left',
+    'migration “my data” is blocked: no space left',
   )
   expect(summary({ state: 'COMPLETED', failedPathCount: 2 })).toBe(
-    'the migration my data has 2 paths that were not copied',
+    'migration “my data” has 2 paths that were not copied',
   )
   expect(summary({ state: 'RUNNING', failedPathCount: 2 })).toBeUndefined()
 })

@@ -15,9 +15,9 @@ const summaries = (
 }
 
 test('a migration lags when it is behind by more than its threshold, and than a comparison takes to come', () => {
-  const waited = (seconds: number) => `a change of the migration m has waited for ${seconds} s`
+  const waited = (seconds: number) => `a change of migration “m” has waited for ${seconds} s`
   const unknown = (seconds: number) =>
-    `changes of the last ${seconds} s at the source of the migration m may not be at its target`
+    `changes of the last ${seconds} s at the source of migration “m” may not be at its target`
   expect(summaries('watching', 600)).toEqual([])
   expect(summaries('watching', 601)).toEqual([waited(601)])
   // The usual minute.

@@ -4,7 +4,7 @@ import { metadataMigration } from '../../support/metadata-migrations.ts'
 
 const failures = (more: Parameters<typeof metadataMigration>[0]) =>
   metadataFailure(metadataMigration(more)).map(({ summary }) =>
-    summary.replace('the metadata migration lake ', ''),
+    summary.replace('metadata migration “lake” ', ''),
   )
 
 test('a migration of metadata fails, does not get on, or has what did not arrive', () => {
@@ -24,14 +24,14 @@ test('a migration of metadata fails, does not get on, or has what did not arrive
 test('it lags when it is behind by more than its threshold, and than a comparison takes to come', () => {
   const summaries = (more: Parameters<typeof metadataMigration>[0]) =>
     metadataLagging(metadataMigration(more), 600).map(({ summary }) => summary)
-  const told = 'a change of the metadata migration lake has waited for 601 s'
+  const told = 'a change of metadata migration “lake” has waited for 601 s'
   expect(summaries({ lagSeconds: 600 })).toEqual([])
   expect(summaries({ lagSeconds: 601 })).toEqual([told])
   expect(summaries({ lagSeconds: 601, phase: 'comparing' })).toEqual([])
   const compared = { changeDetection: 'comparison', comparisonPeriodSeconds: 60 } as const
   expect(summaries({ ...compared, lagSeconds: 660 })).toEqual([])
   const unknown =
-    'changes of the last 661 s at the source of the metadata migration lake may not be at its target'
+    'changes of the last 661 s at the source of metadata migration “lake” may not be at its target'
   expect(summaries({ ...compared, lagSeconds: 661 })).toEqual([unknown])
   // The usual five minutes.
   expect(summaries({ changeDetection: 'comparison', lagSeconds: 900 })).toEqual([])

@@ -51,12 +51,12 @@ describe('facts', () => {
     ]).all()
     expect(made.map(({ message, level, created }) => ({ message, level, created }))).toEqual([
       {
-        message: 'Migration one is completed, but 3 paths were not copied',
+        message: 'Migration “one” has completed, but 3 paths were not copied',
         level: 'warning',
         created: '2026-05-01T00:00:03.000Z',
       },
-      { message: 'Migration one is completed', level: 'info', created: '2026-05-01T00:00:02.000Z' },
-      { message: 'Migration one was created', level: 'info', created: '2026-05-01T00:00:01.000Z' },
+      { message: 'Migration “one” has completed', level: 'info', created: '2026-05-01T00:00:02.000Z' },
+      { message: 'Migration “one” was created', level: 'info', created: '2026-05-01T00:00:01.000Z' },
     ])
     expect(made.every((each) => matches(Notification, each))).toBe(true)
   })
@@ -112,12 +112,15 @@ describe('facts', () => {
     const alert = { id: internalId, rule: 'late', kind: 'migration-lagging', severity: 'warning' } as const
     const made = fold([fact(1, alertEvents.fired, { ...alert, state: 'firing', migration: 'sales' })])
     expect(made.all()).toMatchObject([
-      { message: 'Alert rule late (migration-lagging) has fired for sales', facts: { migration: 'sales' } },
+      {
+        message: 'Alert rule “late” (migration-lagging) has fired for migration “sales”',
+        facts: { migration: 'sales' },
+      },
     ])
     // A built-in rule has the name of its kind, which is not said twice.
     const builtIn = { ...alert, rule: alert.kind, state: 'firing', migration: 'sales' } as const
     expect(fold([fact(1, alertEvents.fired, builtIn)]).all()).toMatchObject([
-      { message: 'Alert rule migration-lagging has fired for sales' },
+      { message: 'Alert rule “migration-lagging” has fired for migration “sales”' },
     ])
   })
 
@@ -177,7 +180,7 @@ describe('the feed', () => {
     expect(feed.entry).toHaveLength(2)
     expect(feed.entry?.[0]).toMatchObject({
       id: `urn:uuid:${all[0]?.id}`,
-      title: 'Migration one: why: SOURCE_CHANGED',
+      title: 'Migration “one”: why: SOURCE_CHANGED',
       published: '2026-05-01T00:00:02.000Z',
       updated: '2026-05-01T00:00:02.000Z',
       content: { '@_type': 'text', '#text': expect.stringContaining('reason: SOURCE_CHANGED') as string },

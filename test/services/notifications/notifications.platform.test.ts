@@ -58,7 +58,7 @@ test('the surface of the migrator has them by its own names', async () => {
     id: expect.stringMatching(/^urn:uuid:/) as string,
     type: 'MigrationAddedNotification',
     level: 'INFO',
-    message: 'Migration a & <b> was created',
+    message: 'Migration “a & <b>” was created',
     resolved: false,
     code: null,
     payload: { migrationId: 'a & <b>' },
@@ -111,7 +111,7 @@ test('the feed is Atom, and has names for what they are', async () => {
   expect(headers['content-type']).toBe('application/atom+xml; charset=utf-8')
   expect(XMLValidator.validate(text)).toBe(true)
   const { feed } = new XMLParser().parse(text) as { feed: { entry: { title: string; id: string }[] } }
-  expect(feed.entry.map(({ title }) => title)).toContain('Migration a & <b> was created')
+  expect(feed.entry.map(({ title }) => title)).toContain('Migration “a & <b>” was created')
   expect(new Set(feed.entry.map(({ id }) => id)).size).toBe(feed.entry.length)
 })
 

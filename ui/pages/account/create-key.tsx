@@ -1,19 +1,7 @@
 import { Box, Modal, NumberInput, Radio, SimpleGrid, Stack, Text, TextInput, Textarea } from '@mantine/core'
 import { useState } from 'react'
 import { keys } from '../../../subjects/access/keys.ts'
-import { extensions } from '../../../subjects/extensions/extensions.ts'
-import { extensionStorage } from '../../../subjects/extensions/storage.ts'
-import { filesystems } from '../../../subjects/filesystems/filesystems.ts'
-import { roots } from '../../../subjects/kit/names.ts'
 import { uncovered } from '../../../subjects/kit/patterns.ts'
-import { cleanups } from '../../../subjects/migrations/cleanups.ts'
-import { migrations } from '../../../subjects/migrations/migrations.ts'
-import { verifications } from '../../../subjects/migrations/verifications.ts'
-import { observability } from '../../../subjects/observability/observability.ts'
-import { usage } from '../../../subjects/observability/usage.ts'
-import { exclusions } from '../../../subjects/rules/exclusions.ts'
-import { inclusions } from '../../../subjects/rules/inclusions.ts'
-import { pathMappings } from '../../../subjects/rules/path-mappings.ts'
 import { useCommand } from '../../data/calls.ts'
 import { useSession } from '../../data/session-context.ts'
 import { AsCommand } from '../../kit/as-command.tsx'
@@ -21,69 +9,8 @@ import { Failure } from '../../kit/failure.tsx'
 import { FormButtons } from '../../kit/form-buttons.tsx'
 import { PermissionList } from '../../kit/permission-list.tsx'
 import { PermissionPicker } from '../../kit/permission-picker.tsx'
-import { allEvents, permitted } from '../../kit/permissions.ts'
+import { type Purpose, purposeNames, purposes, rulesOf } from '../../kit/purposes.ts'
 import { TokenOnce } from '../../kit/token-once.tsx'
-
-/** What somebody makes a key for. */
-const purposes = {
-  read: {
-    label: 'Read everything I may read',
-    says: 'Lists and shows what you can see, and changes nothing.',
-  },
-  migrate: {
-    label: 'Operate migrations',
-    says: 'Creates, starts, stops and verifies migrations; checks stores; reads stores and rules; follows events. It can neither delete migrations, nor approve deletions, nor clean up sources.',
-  },
-  extension: {
-    label: 'Run one extension',
-    says: 'Registers the extension, answers its calls, and uses its storage.',
-  },
-  custom: {
-    label: 'Choose permissions one by one',
-    says: 'Single resources and subjects, as far as your own permissions reach.',
-  },
-} as const
-type Purpose = keyof typeof purposes
-const purposeNames = Object.keys(purposes) as Purpose[]
-
-interface Rules {
-  readonly pub: readonly string[]
-  readonly sub: readonly string[]
-}
-
-const operated = new Set<string>([migrations, verifications].map(({ list }) => list.resource))
-const read = new Set<string>(
-  [cleanups, filesystems, exclusions, inclusions, pathMappings].map(({ list }) => list.resource),
-)
-/** What cannot be undone is for people. */
-const forPeople = /\.(delete|approve|accept)[a-z-]*$/
-const ofResources = (names: ReadonlySet<string>, part: 'reading' | 'everything' | 'all') =>
-  permitted.filter(({ resource }) => names.has(resource)).flatMap((one) => one[part])
-
-/** What a key for the purpose needs. */
-const rulesOf: Readonly<Record<Exclude<Purpose, 'custom'>, (prefix: string) => Rules>> = {
-  read: () => ({ pub: permitted.flatMap(({ reading }) => reading), sub: [allEvents] }),
-  migrate: () => ({
-    pub: [
-      ...ofResources(operated, 'all').filter((subject) => !forPeople.test(subject)),
-      ...ofResources(read, 'reading'),
-      // Before a copy, and before a migration is begun.
-      filesystems['check-stored'].subject,
-    ],
-    sub: [allEvents],
-  }),
-  extension: (prefix) => ({
-    pub: [
-      ...[extensions.register, extensions.heartbeat, extensions.deregister].map(({ subject }) => subject),
-      ...permitted
-        .filter(({ resource }) => resource === extensionStorage.get.resource)
-        .flatMap((one) => one.everything),
-      observability.report.subject,
-      usage.record.subject,
-    ],
-    sub: prefix === '' ? [] : [`${roots.extensions}.${prefix}.>`],
-  }),
-}
 
 const prefixLabel = 'Prefix of the extension'
 

@@ -1,13 +1,15 @@
-import { TextInput } from '@mantine/core'
+import { Select, TextInput } from '@mantine/core'
 import { useState } from 'react'
 import { type Role, roles } from '../../../subjects/access/roles.ts'
-import { mayCall, useCommand } from '../../data/calls.ts'
+import { uncovered } from '../../../subjects/kit/patterns.ts'
+import { mayCall, useAll, useCommand } from '../../data/calls.ts'
 import { reportOutcome } from '../../data/outcomes.ts'
 import { useSession } from '../../data/session-context.ts'
 import { AsCommand } from '../../kit/as-command.tsx'
 import { DialogButton, type DialogButtonProps } from '../../kit/dialog-button.tsx'
 import { Failure } from '../../kit/failure.tsx'
 import { FormButtons } from '../../kit/form-buttons.tsx'
+import { purposes, rulesOf } from '../../kit/purposes.ts'
 import { PermissionPicker } from '../../kit/permission-picker.tsx'
 import { Lines } from '../../kit/schema-fields.tsx'
 
@@ -30,6 +32,22 @@ const noRole: Role = {
   visible_extensions: [],
 }
 
+type Start = Pick<Role, 'pub' | 'sub' | 'visible_extensions'>
+
+/** Purposes that need nothing more to be known. */
+const presets = ['read', 'migrate'] as const
+
+/** Before the name of a role among what a new one can start with, so that it is not taken for a purpose. */
+const ofRole = 'role '
+
+/** What a new role has first. */
+function startOf(preset: string | null, existing: readonly Role[]): Start {
+  const purpose = presets.find((one) => one === preset)
+  if (purpose === undefined) return existing.find(({ name }) => `${ofRole}${name}` === preset) ?? noRole
+  const { pub, sub } = rulesOf[purpose]('')
+  return { pub: { allow: [...pub] }, sub: { allow: [...sub] }, visible_extensions: ['*'] }
+}
+
 function Form({ role, onDone }: { readonly role: Role | undefined; readonly onDone: () => void }) {
   const { permissions } = useSession().person
   const put = useCommand(roles.put, { isShown: true })
@@ -38,6 +56,14 @@ function Form({ role, onDone }: { readonly role: Role | undefined; readonly onDo
     put.reset()
     setValues({ ...values, ...change })
   }
+  const { data: existing = [] } = useAll(roles.list, ({ name }) => name)
+  const [preset, setPreset] = useState<string | null>(null)
+  /** Of what others may, what one may give. */
+  const within = ({ pub, sub, visible_extensions }: Start): Start => ({
+    pub: { allow: pub.allow.filter((rule) => uncovered(permissions.pub.allow, [rule]).length === 0) },
+    sub: { allow: sub.allow.filter((rule) => uncovered(permissions.sub.allow, [rule]).length === 0) },
+    visible_extensions,
+  })
   const verb = role === undefined ? 'Create' : 'Change'
   return (
     <form
@@ -67,6 +93,27 @@ function Form({ role, onDone }: { readonly role: Role | undefined; readonly onDo
         value={values.description}
         onChange={(event) => set({ description: event.currentTarget.value })}
       />
+      {role === undefined && (
+        <Select
+          label="Start with the permissions for"
+          description="You can change them below. What exceeds your own permissions is left out."
+          placeholder="nothing"
+          mt="sm"
+          data={[
+            { group: 'Purposes', items: presets.map((value) => ({ value, label: purposes[value].label })) },
+            {
+              group: 'Roles',
+              items: existing.map(({ name }) => ({ value: `${ofRole}${name}`, label: name })),
+            },
+          ]}
+          value={preset}
+          onChange={(chosen) => {
+            setPreset(chosen)
+            set(within(startOf(chosen, existing)))
+          }}
+          clearable
+        />
+      )}
       <PermissionPicker
         pub={values.pub.allow}
         sub={values.sub.allow}

@@ -81,13 +81,27 @@ function thresholdText({ kind, threshold }: Rule): string {
   return unit === 's' ? durationText(threshold) : `${threshold} ${unit}`
 }
 
-/** A threshold is asked for where the kind has one, in its unit. @param usual the kind, where none is entered */
+/** Fields that only some kinds have, and a threshold in its unit. @param usual the kind, where none is entered */
 function ofKind(usual: AlertKindName) {
-  const thresholdOf = ({ kind = usual }: { readonly kind?: unknown }) =>
-    kindOf(kind as AlertKindName).threshold
+  const chosen = ({ kind = usual }: { readonly kind?: unknown }) => kindOf(kind as AlertKindName)
   return {
-    hidden: (input: object) => (thresholdOf(input) === undefined ? ['threshold'] : []),
-    helps: (input: object) => ({ threshold: `In ${thresholdOf(input)?.meaning}` }),
+    hidden: (input: object) => {
+      const { threshold, hasWindow = false, isOnly = false } = chosen(input)
+      return [
+        ...(threshold === undefined ? ['threshold'] : []),
+        ...(hasWindow ? [] : ['windowSeconds']),
+        // There is but one.
+        ...(isOnly ? ['object'] : []),
+      ]
+    },
+    helps: (input: object) => {
+      const { threshold, object, isOnly = false } = chosen(input)
+      return {
+        ...(threshold !== undefined && { threshold: `In ${threshold.meaning}` }),
+        ...(!isOnly && { object: `Only for this ${object}; if empty, the rule is for all` }),
+        windowSeconds: 'Time over which the share is measured',
+      }
+    },
   }
 }
 

@@ -45,13 +45,13 @@ const figures: readonly Column<BandwidthPolicy>[] = [
 
 const actions: Column<BandwidthPolicy> = {
   label: 'Actions',
-  cell: ({ scope, name, id, ...policy }) => {
+  cell: ({ scope, name, description, ...policy }) => {
     const place = { scope, ...(name !== undefined && { name }) }
     return (
       <Group gap={4}>
-        <SetLimit button="Change" of={id} place={place} policy={policy} isSmall />
+        <SetLimit button="Change" of={description} place={place} policy={policy} isSmall />
         {!limitsNothing(policy) && (
-          <Action contract={bandwidth.delete} input={place} of={id} isSmall>
+          <Action contract={bandwidth.delete} input={place} of={description} isSmall>
             Remove
           </Action>
         )}

@@ -8,6 +8,7 @@ import {
   type BandwidthPolicy,
   type BandwidthSchedule,
   bandwidthUnits,
+  unlimited,
 } from '../../../subjects/migrations/bandwidth.ts'
 import { mayCall, useCommand } from '../../data/calls.ts'
 import { useSession } from '../../data/session-context.ts'
@@ -44,11 +45,14 @@ export function SetLimit({
   )
 }
 
-/** An amount as it was typed, most often: in the largest unit that it is a whole number of. */
-function inUnits(bytes: number): { readonly limit: number; readonly unit: string } {
+const usualUnit = 'MiB'
+
+/** An amount as it was typed, most often: in the largest unit that it is a whole number of; without a limit, the unit alone. */
+function inUnits(bytes: number): { readonly limit?: number; readonly unit: string } {
+  if (bytes === unlimited) return { unit: usualUnit }
   const { GiB = 1, MiB = 1, KiB = 1 } = bandwidthUnits
   for (const [unit, size] of Object.entries({ GiB, MiB, KiB }))
-    if (bytes > 0 && bytes % size === 0) return { limit: bytes / size, unit }
+    if (bytes % size === 0) return { limit: bytes / size, unit }
   return { limit: bytes, unit: 'B' }
 }
 
@@ -66,6 +70,17 @@ function Meaning({ limit, unit }: { readonly limit: unknown; readonly unit: unkn
   )
 }
 
+/** What is entered, with the constant of the contract for a field that has been emptied, or is empty. */
+function withoutLimit({ limit = unlimited, unit, requests = unlimited, ...rest }: Values): Values {
+  return { ...rest, limit, ...(limit !== unlimited && { unit }), requests }
+}
+
+/** @param isChanged whether there is a limit already, so that an empty field removes it; else it stays as it is */
+const helpsOf = (isChanged: boolean): Readonly<Record<string, string>> => ({
+  limit: isChanged ? 'Amount per second; leave empty for no limit' : 'Amount per second',
+  requests: `Files, links, folders and parts of large files per second${isChanged ? '; leave empty for no limit' : ''}`,
+})
+
 const zone = () => Intl.DateTimeFormat().resolvedOptions().timeZone
 
 function Form({
@@ -80,22 +95,34 @@ function Form({
 }) {
   const set = useCommand(bandwidth.set, { isShown: true })
   const [values, setValues] = useState<Values>({
-    ...(policy && { ...inUnits(policy.limitBytesPerSecond), requests: policy.limitRequestsPerSecond }),
-    ...(place.scope === undefined && { scope: 'global', unit: 'MiB' }),
+    ...(policy && {
+      ...inUnits(policy.limitBytesPerSecond),
+      ...(policy.limitRequestsPerSecond !== unlimited && { requests: policy.limitRequestsPerSecond }),
+    }),
+    ...(policy === undefined && { unit: usualUnit }),
+    ...(place.scope === undefined && { scope: 'global' }),
   })
   const [timeZone, setTimeZone] = useState(policy?.schedule?.timeZone ?? zone())
   const [painted, setPainted] = useState<Painted>(paintedOf(policy?.schedule))
   const [isScheduled, setScheduled] = useState(policy?.schedule !== undefined)
-  const schedule: BandwidthSchedule | undefined = isScheduled ? scheduleOf(painted, timeZone) : undefined
-  const { name, ...rest } = values
+  // A schedule without windows is removed.
+  const schedule: BandwidthSchedule | undefined = isScheduled
+    ? scheduleOf(painted, timeZone)
+    : policy?.schedule && { ...policy.schedule, windows: [] }
+  const { name, ...rest } = policy === undefined ? values : withoutLimit(values)
   // There is one limit for all, which has no name.
   const isGlobal = (place.scope ?? values['scope']) === 'global'
   const said = isGlobal || name === undefined ? rest : { ...rest, name }
   const input = { ...said, ...place, ...(schedule && { schedule }) } as Input<(typeof bandwidth)['set']>
   const { problems, shown, edit } = useProblems(set.error)
-  const saysSomething = isScheduled || [values['limit'], values['requests']].some((one) => one !== undefined)
+  const saysSomething = isScheduled || [rest['limit'], rest['requests']].some((one) => one !== undefined)
+  const helps = helpsOf(policy !== undefined)
   const names = Object.keys(fieldsOf(bandwidth.set.input)).filter(
     (name) => name !== 'schedule' && !Object.hasOwn(place, name),
+  )
+  const picked = pick(
+    bandwidth.set.input,
+    names.filter((one) => one !== 'name' || (place.scope === undefined && !isGlobal)),
   )
   return (
     <form
@@ -105,10 +132,15 @@ function Form({
       }}
     >
       <SchemaFields
-        schema={pick(
-          bandwidth.set.input,
-          names.filter((one) => one !== 'name' || (place.scope === undefined && !isGlobal)),
-        )}
+        schema={{
+          ...picked,
+          properties: Object.fromEntries(
+            Object.entries(picked.properties ?? {}).map(([field, schema]) => [
+              field,
+              { ...schema, ...(helps[field] !== undefined && { description: helps[field] }) },
+            ]),
+          ),
+        }}
         values={values}
         onChange={(next) => {
           edit(values, next)

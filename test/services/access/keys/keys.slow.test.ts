@@ -101,6 +101,28 @@ describe('create', () => {
     })
   })
 
+  test('has the permissions of a role, or those that are named, and not both', async () => {
+    const { id, capabilities, roles } = await platform.call(keys.create, { name: 'looks', role: 'viewer' })
+    expect(capabilities.pub.allow).toContain(filesystems.list.subject)
+    expect(capabilities.pub.allow).not.toContain(keys.create.subject)
+    expect(roles).toEqual([])
+    const ask = (input: object) => platform.call(keys.create, { name: 'asked', ...input })
+    await expect(ask({})).rejects.toThrow('capabilities is required without role, such as viewer')
+    await expect(ask({ role: 'viewer', capabilities: nothing })).rejects.toThrow(
+      'role cannot be combined with capabilities',
+    )
+    expect(await code(ask({ role: 'none' }))).toBe('NOT_FOUND')
+    // Somebody narrow cannot give what only the role has.
+    await using narrow = await createClient(platform, {
+      pub: { allow: [keys.create.subject] },
+      sub: { allow: [] },
+    })
+    expect(await code(call(narrow.connection, keys.create, { name: 'wide', role: 'admin' }))).toBe(
+      'EXCEEDS_ROLE',
+    )
+    await platform.call(keys.revoke, { id })
+  })
+
   test('its secret is nowhere in the folder, neither in the store nor in a log', async () => {
     const { token, id } = await createKey(platform, everything)
     await using client = await createClient(platform, everything)

@@ -2,6 +2,8 @@ import { expect, test } from 'vitest'
 import { explainer } from '../../../../services/migrations/rules/explain.ts'
 import type { FilesystemLook } from '../../../../subjects/filesystems/internal.ts'
 import { GantryError } from '../../../../subjects/kit/errors.ts'
+import type { Input } from '../../../../subjects/kit/contract.ts'
+import type { exclusions as exclusionContracts } from '../../../../subjects/rules/exclusions.ts'
 import type { Rule } from '../../../../subjects/migrations/model/rules.ts'
 import { migrationRecord } from '../../../support/migration-records.ts'
 
@@ -14,17 +16,22 @@ interface Store {
   readonly inclusions?: Rule[]
   readonly there?: FilesystemLook['entry']
   readonly problem?: GantryError
+  /** Whether no migration is named. */
+  readonly isAlone?: boolean
 }
 
 /** What a migration says of /file or another path, where the source has something or is away. */
 async function explain(
-  { exclusions = [], inclusions = [], there, problem }: Store,
-  asked: { path?: string; type?: 'file' | 'folder'; size?: number; modified?: string } = {},
+  { exclusions = [], inclusions = [], there, problem, isAlone = false }: Store,
+  asked: Partial<Input<(typeof exclusionContracts)['test']>> = {},
 ) {
   let looks = 0
   const known = {
     records: { get: () => Promise.resolve(migrationRecord()) },
-    rules: { of: () => Promise.resolve({ exclusions, inclusions }) },
+    rules: {
+      of: () => Promise.resolve({ exclusions, inclusions }),
+      ofEveryone: () => Promise.resolve(exclusions),
+    },
     refusalAt: () => Promise.resolve(undefined),
     lookAt: () => {
       looks++
@@ -35,7 +42,7 @@ async function explain(
   }
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- it asks for no more
   const test = explainer(known as unknown as Parameters<typeof explainer>[0])
-  const answer = await test({ migrationId: 'one', path: '/file', ...asked }, {} as never)
+  const answer = await test({ ...(!isAlone && { migrationId: 'one' }), path: '/file', ...asked }, {} as never)
   const { decision, explanation, judgedAs } = answer
   return { decision, by: answer.exclusion?.id ?? answer.inclusion?.id, explanation, judgedAs, looks }
 }
@@ -116,4 +123,45 @@ test('an inclusion that asks for size decides what no other includes', async () 
   expect(await explain({ inclusions }, { size: 1, modified: '2026-01-01T00:00:00Z' })).toMatchObject({
     decision: 'NOT_INCLUDED',
   })
+})
+
+test('without a migration, all exclusions decide, and no source is asked', async () => {
+  const all = { exclusions: [temporary, large], isAlone: true }
+  expect(await explain(all, { path: '/a.tmp' })).toMatchObject({
+    decision: 'EXCLUDED',
+    by: 'temporary',
+    judgedAs: 'assumed to be a file',
+    looks: 0,
+  })
+  expect(await explain(all)).toMatchObject({ decision: 'DEPENDS', by: 'large', looks: 0 })
+  expect(await explain(all, { size: 1 })).toMatchObject({
+    decision: 'MIGRATED',
+    explanation: 'no exclusion matches the path',
+  })
+})
+
+test('a pattern is tried before it is an exclusion, alone or beside those of a migration', async () => {
+  const glob = { regex: '*.bak', patternType: 'GLOB' } as const
+  const alone = { isAlone: true }
+  expect(await explain(alone, { ...glob, path: '/a/b.bak' })).toMatchObject({
+    decision: 'EXCLUDED',
+    by: undefined,
+    explanation: 'the pattern matches the path',
+  })
+  expect(await explain(alone, { ...glob, path: '/old.bak/a' })).toMatchObject({
+    explanation: 'the pattern matches the folder /old.bak',
+  })
+  expect(await explain({ exclusions: [temporary], ...alone }, { ...glob, path: '/a.tmp' })).toMatchObject({
+    decision: 'MIGRATED',
+    explanation: 'the pattern does not match the path',
+  })
+  expect(await explain({ exclusions: [temporary] }, { ...glob, path: '/a.bak' })).toMatchObject({
+    decision: 'EXCLUDED',
+    explanation: 'the pattern matches the path',
+  })
+  expect(await explain({ exclusions: [temporary] }, { ...glob, path: '/a.tmp' })).toMatchObject({
+    decision: 'EXCLUDED',
+    by: 'temporary',
+  })
+  await expect(explain(alone, { regex: '(', patternType: 'JAVA_PCRE' })).rejects.toThrow(/regex/)
 })
