@@ -41,10 +41,11 @@ export function nameListAt(place: NamePlace): NameList | undefined {
   const list = listFor(place)
   if (list === undefined) return undefined
   const { contract, column } = list
-  const { subject, resource, deadlineMs, lasting } = contract
+  const { subject, resource, summary, deadlineMs, lasting } = contract
   return {
     subject,
     resource,
+    summary,
     ...(deadlineMs !== undefined && { deadlineMs }),
     ...(lasting !== undefined && { lasting }),
     column,

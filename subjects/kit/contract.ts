@@ -123,8 +123,8 @@ export interface Contract<
   readonly brokerOnly?: true
 }
 
-/** Where a contract is answered, and when: what a call needs beside its types. */
-export type Addressed = Pick<Contract, 'subject' | 'resource' | 'deadlineMs' | 'lasting'>
+/** Where a contract is answered, and when, and what a refusal says of it: what a call needs beside its types. */
+export type Addressed = Pick<Contract, 'subject' | 'resource' | 'summary' | 'deadlineMs' | 'lasting'>
 
 /** The verb of a contract as it is typed. */
 export const verbOf = ({ verb, cli }: Pick<Contract, 'verb' | 'cli'>): string => cli?.verb ?? verb
