@@ -41,7 +41,7 @@ function shortName(name: string, maxLength: number): string {
 }
 
 /** Figures that a narrow terminal does without, the first ones first: those of bytes say as much. */
-const lessNeeded = [/ files\/s$/, / of .+ files$/]
+const lessNeeded = [/ files\/s$/, / of .+ files(?: found so far)?$/]
 
 /** Of the figures those that fit; the ETA and what went wrong are kept. */
 function fitting(parts: readonly string[], columns: number): readonly string[] {
@@ -95,8 +95,8 @@ function partsOf(info: Info, { filesPerSecond, bytesPerSecond, etaSeconds }: Rat
       ? []
       : [
           ...(share === undefined ? [] : [`${String(share).padStart(3)} %`]),
-          // One that came while others were scanned may be counted first.
-          `${countText(settled)} of ${countText(Math.max(settled, filesScanned))} files`,
+          // One that came while others were scanned may be counted first; while it runs, a scan may find more.
+          `${countText(settled)} of ${countText(Math.max(settled, filesScanned))} files${state === 'RUNNING' ? ' found so far' : ''}`,
           `${sizeText(migratedBytes)} of ${sizeText(totalBytes)}`,
         ]),
     ...(running ? [`${countText(filesPerSecond)} files/s`, rateText(bytesPerSecond)] : []),

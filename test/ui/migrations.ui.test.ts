@@ -3,6 +3,7 @@ import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'vitest'
 import { hasEnded } from '../../subjects/migrations/model/jobs.ts'
+import { bandwidth } from '../../subjects/migrations/bandwidth.ts'
 import { migrations } from '../../subjects/migrations/migrations.ts'
 import { verifications } from '../../subjects/migrations/verifications.ts'
 import { exclusions } from '../../subjects/rules/exclusions.ts'
@@ -88,6 +89,22 @@ chromiumTest(
       return box !== null && box.y + box.height <= 800
     })
     await page.keyboard.press('Escape')
+
+    // A limit that is asked for with a migration holds before it starts.
+    await visit(page, platform, '/new-migration', 'Create a migration')
+    await page.getByRole('textbox', { name: 'Migration name' }).fill('limited')
+    await page.getByRole('textbox', { name: 'Path' }).fill('/sub')
+    for (const step of [1, 2]) {
+      await page.getByRole('button', { name: 'Next' }).click()
+      await page.waitForURL(new RegExp(`step=%22${step + 1}`))
+    }
+    await page.getByRole('group', { name: 'Bandwidth limit' }).getByLabel('Limit', { exact: true }).fill('5')
+    await page.getByRole('button', { name: 'Create and start' }).click()
+    await page.getByRole('heading', { level: 1, name: 'limited' }).waitFor()
+    expect(await platform.call(bandwidth.get, { scope: 'migration', name: 'limited' })).toMatchObject({
+      limitBytesPerSecond: 5 * 2 ** 20,
+    })
+    expect((await platform.call(migrations.get, { migrationId: 'limited' })).migrationStartTime).toBeDefined()
 
     await visit(page, platform, '/migrations/first', 'first')
     await page.getByRole('button', { name: 'Switch to dark mode' }).click()

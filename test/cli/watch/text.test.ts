@@ -39,7 +39,7 @@ const rate = { filesPerSecond: 100, bytesPerSecond: 2 ** 20 / 10, etaSeconds: 30
 
 test('a live line has all that one wants to know', () => {
   expect(liveLine(info('RUNNING', { failedPaths: 2 }), rate, 160)).toBe(
-    'nightly  ███████░░░░░░░░░░░░░░░░░░░░░░░   25 %  1,000 of 4,000 files  1.0 MiB of 4.0 MiB  100 files/s  102 KiB/s  ETA 30 s  2 failures',
+    'nightly  ███████░░░░░░░░░░░░░░░░░░░░░░░   25 %  1,000 of 4,000 files found so far  1.0 MiB of 4.0 MiB  100 files/s  102 KiB/s  ETA 30 s  2 failures',
   )
 })
 

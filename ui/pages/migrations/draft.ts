@@ -1,11 +1,14 @@
 import type { Input } from '../../../subjects/kit/contract.ts'
 import { fieldsOf } from '../../../subjects/kit/json-schema.ts'
+import type { bandwidth } from '../../../subjects/migrations/bandwidth.ts'
 import { migrations } from '../../../subjects/migrations/migrations.ts'
 import { deletionFields } from '../../../subjects/migrations/model/target-match.ts'
 import type { Migration } from '../../../subjects/migrations/model/model.ts'
 
-export type Draft = Partial<Input<typeof migrations.create>>
-type Field = keyof Draft
+/** A limit is another request, once the migration is there. */
+type Limit = Pick<Input<typeof bandwidth.set>, 'limit' | 'unit'>
+export type Draft = Partial<Input<typeof migrations.create>> & Limit
+type Field = keyof Input<typeof migrations.create>
 
 /** What a migration does when it has copied everything, which decides what else there is to choose. */
 export const modes = {
@@ -83,6 +86,19 @@ export function stepsOf(mode: Mode, { targetMatch }: Draft): readonly Step[] {
     { title: 'Options', fields: all.filter((name) => !elsewhere.includes(name)) },
   ]
 }
+
+/** What of a limit is asked for with a migration; schedules and requests are set on its page. */
+export const limitFields = ['limit', 'unit'] as const satisfies readonly (keyof Limit)[]
+
+/** The unit of a limit until another one is chosen. */
+export const usualUnit = 'MiB'
+
+/** The limit that a draft has for a migration; undefined where it has none. */
+export const limitOf = (
+  { limit, unit = usualUnit }: Draft,
+  name: string,
+): Input<typeof bandwidth.set> | undefined =>
+  limit === undefined ? undefined : { scope: 'migration', name, limit, unit }
 
 /** What is sent: what was entered for another mode stays behind. */
 export function inputOf(draft: Draft, steps: readonly Step[]): Draft {

@@ -1,4 +1,4 @@
-import { Button, Group, SegmentedControl, Stepper, Text } from '@mantine/core'
+import { Button, Fieldset, Group, SegmentedControl, Stepper, Text } from '@mantine/core'
 import { useDisclosure } from '@mantine/hooks'
 import { Link, useNavigate } from '@tanstack/react-router'
 import { useEffect, useId, useState } from 'react'
@@ -8,6 +8,7 @@ import { isGantryError } from '../../../subjects/kit/errors.ts'
 import { fieldsOf, pick } from '../../../subjects/kit/json-schema.ts'
 import { migrations } from '../../../subjects/migrations/migrations.ts'
 import { agents } from '../../../subjects/migrations/agents.ts'
+import { bandwidth } from '../../../subjects/migrations/bandwidth.ts'
 import type { Migration } from '../../../subjects/migrations/model/model.ts'
 import { exclusions } from '../../../subjects/rules/exclusions.ts'
 import { inclusions } from '../../../subjects/rules/inclusions.ts'
@@ -30,11 +31,14 @@ import {
   type Draft,
   draftOf,
   inputOf,
+  limitFields,
+  limitOf,
   type Mode,
   modeNames,
   modeOf,
   modes,
   stepsOf,
+  usualUnit,
   withMode,
 } from './draft.ts'
 import { isSchedule, repeats, SchedulePreview } from './schedule-preview.tsx'
@@ -157,6 +161,8 @@ function Steps({
     setPlan(migration?.migrationId ?? '')
   }
   const create = useCommand(migrations.create, { isShown: true })
+  const setLimit = useCommand(bandwidth.set, { isShown: true })
+  const removeLimit = useCommand(bandwidth.delete)
   const start = useCommand(migrations.start, { isShown: true })
   const remove = useCommand(migrations.delete)
   const choices = useChoices(stores)
@@ -178,6 +184,7 @@ function Steps({
     setAt(next)
   }
   const input = inputOf(draft, steps) as Input<typeof migrations.create>
+  const limit = draft.migrationId === undefined ? undefined : limitOf(draft, draft.migrationId)
   const { problems, shown, edit } = useProblems(create.error)
   const name = useName(draft.migrationId)
   const folder = useFolder(draft)
@@ -197,10 +204,16 @@ function Steps({
     if (created === undefined) return turnTo(Math.max(0, at - 1))
     // The plan is that of a migration that is there: one that is changed is made anew.
     remove.mutate({ migrationId: created.migrationId })
+    if (setLimit.isSuccess && mayCall(session, bandwidth.delete))
+      removeLimit.mutate({ scope: 'migration', name: created.migrationId })
+    setLimit.reset()
     setCreated(undefined)
   }
-  const createIt = (isStarted: boolean) =>
-    create.mutate(isStarted ? { ...input, autoStart: true } : input, {
+  const startIt = ({ migrationId }: Migration) => start.mutate({ migrationId }, { onSuccess: open })
+  const createIt = (isStarted: boolean) => {
+    const isLimited = draft.limit !== undefined
+    // What has a limit starts once that holds.
+    create.mutate(isStarted && !isLimited ? { ...input, autoStart: true } : input, {
       onError: (error) => {
         // To the step with the field.
         const wrong = steps.findIndex(({ fields }) =>
@@ -209,10 +222,14 @@ function Steps({
         if (wrong >= 0) setAt(wrong)
       },
       onSuccess: (migration) => {
-        if (isStarted) return open(migration)
+        if (isStarted && !isLimited) return open(migration)
         setCreated(migration)
+        const its = limitOf(draft, migration.migrationId)
+        if (its !== undefined)
+          setLimit.mutate(its, { ...(isStarted && { onSuccess: () => startIt(migration) }) })
       },
     })
+  }
   return (
     <Page title={pageTitle} of={allMigrations}>
       <Stepper
@@ -265,11 +282,18 @@ function Steps({
             ]}
           />
         )}
+        {at === lastToFill && <LimitFields draft={draft} onChange={change} />}
         {steps[at]?.title === 'Schedule' && <SchedulePreview schedule={draft} />}
         {steps[at]?.title === 'Rules' && <NewRules draft={draft} onChange={change} />}
         {at === 0 && <Browse draft={draft} onChange={change} />}
         {created && <Plan migrationId={created.migrationId} />}
         {shown !== null && <Failure title="The migration was not created" error={shown} />}
+        {setLimit.error && created && (
+          <Failure
+            title="The migration was created, but its bandwidth limit was not set"
+            error={setLimit.error}
+          />
+        )}
         {start.error && <Failure title="The migration was not started" error={start.error} />}
         <Group mt="lg">
           {at > 0 && (
@@ -306,10 +330,7 @@ function Steps({
             </Button>
           )}
           {created && mayCall(session, migrations.start) && (
-            <Button
-              loading={start.isPending}
-              onClick={() => start.mutate({ migrationId: created.migrationId }, { onSuccess: open })}
-            >
+            <Button loading={start.isPending} onClick={() => startIt(created)}>
               Start
             </Button>
           )}
@@ -321,7 +342,30 @@ function Steps({
         </Group>
       </form>
       {created === undefined && <AsCommand contract={migrations.create} input={input} />}
+      {created === undefined && limit !== undefined && <AsCommand contract={bandwidth.set} input={limit} />}
     </Page>
+  )
+}
+
+/** How much of the line the migration may take, for those who may say so. */
+function LimitFields({
+  draft,
+  onChange,
+}: {
+  readonly draft: Draft
+  readonly onChange: (draft: Draft) => void
+}) {
+  const session = useSession()
+  if (!mayCall(session, bandwidth.set)) return null
+  return (
+    <Fieldset legend="Bandwidth limit" mt="sm">
+      <SchemaFields
+        schema={pick(bandwidth.set.input, limitFields)}
+        values={draft}
+        onChange={onChange}
+        usual={{ unit: usualUnit }}
+      />
+    </Fieldset>
   )
 }
 
