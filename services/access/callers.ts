@@ -60,6 +60,18 @@ export function refuseExcess(own: Capabilities, asked: Capabilities): void {
   if (excess !== undefined) throw exceeds(excess)
 }
 
+/**
+ * The same of a role, whose permissions are for those alone who may look at roles.
+ * @throws GantryError EXCEEDS_ROLE that names none of them
+ */
+export function refuseExcessOf(role: string, own: Capabilities, asked: Capabilities): void {
+  if (excessOf(own, asked) === undefined) return
+  throw new GantryError(
+    'EXCEEDS_ROLE',
+    `the role ${role} has permissions that your key lacks: choose another role, or give capabilities`,
+  )
+}
+
 /** Refuses a key more than it was made with. @throws GantryError EXCEEDS_ROLE */
 export function refuseGain({ id, capabilities }: StoredKey, asked: Capabilities): void {
   const excess = excessOf(capabilities, asked)

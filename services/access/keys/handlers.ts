@@ -17,6 +17,7 @@ import {
   isAdministrator,
   keyExceeds,
   refuseExcess,
+  refuseExcessOf,
   refuseGain,
   refuseSecretOf,
 } from '../callers.ts'
@@ -131,7 +132,8 @@ export function keyHandlers({
       if (given !== undefined && name !== undefined)
         throw notAccepted('role', 'cannot be combined with capabilities: leave out one of them')
       const capabilities = given ?? (await permissionsOf(name ?? viewer.name))
-      refuseExcess(creator.capabilities, capabilities)
+      if (name === undefined) refuseExcess(creator.capabilities, capabilities)
+      else refuseExcessOf(name, creator.capabilities, capabilities)
       return issueFor({ keys, issuer, room }, creator, { ...asked, kind: 'key', capabilities })
     },
     list: async ({ limit = maxPageLength, after }, call) => {
