@@ -23,7 +23,11 @@ function isGenuine(headers, body) {
   return given.split(' ').some((one) => isSame(Buffer.from(one)))
 }
 
-const server = createServer(async (request, response) => {
+const server = createServer((request, response) => {
+  receive(request, response).catch((error) => response.destroy(error))
+})
+
+async function receive(request, response) {
   const body = await text(request)
   if (!isGenuine(request.headers, body)) {
     response.writeHead(401).end()
@@ -33,7 +37,8 @@ const server = createServer(async (request, response) => {
   response.writeHead(204).end()
   const { type, data } = JSON.parse(body)
   console.log(type === 'alert.test' ? type : `${type} ${data.severity} ${data.rule}: ${data.summary}`)
-})
+}
+
 server.listen(Number(process.argv[2] ?? 9090), '127.0.0.1', () =>
   console.log(`webhook-receiver listens on port ${server.address().port}`),
 )

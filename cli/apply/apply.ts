@@ -282,27 +282,14 @@ function includes(known: unknown, wanted: unknown): boolean {
 
 /** The call that changes these fields. @throws GantryError NOT_ACCEPTED where there is none */
 function changeOf(
-  {
-    create,
-    isPut,
-    update,
-    by,
-    updateBy,
-    ending = 'delete',
-    updateNames = {},
-    same = {},
-    secrets = [],
-  }: DocumentKind,
+  { create, isPut, update, by, updateBy, ending = 'delete', secrets = [] }: DocumentKind,
   spec: Row,
   row: Row,
   changed: readonly string[],
 ) {
   if (isPut) return { contract: create, input: spec }
   const names = Object.keys(update === undefined ? {} : fieldsOf(update.input))
-  const nameOf = (field: string) => updateNames[field] ?? field
-  const valueOf = (field: string) =>
-    field in updateNames ? (same[field]?.(spec[field]) ?? spec[field]) : spec[field]
-  const fixed = changed.filter((field) => !names.includes(nameOf(field)))
+  const fixed = changed.filter((field) => !names.includes(field))
   if (update === undefined || fixed.length > 0) {
     throw new GantryError(
       'NOT_ACCEPTED',
@@ -313,7 +300,7 @@ function changeOf(
   const sent = Object.keys(spec).filter(
     (field) => changed.includes(field) || which.includes(field) || secrets.includes(field),
   )
-  const input = Object.fromEntries(sent.map((field) => [nameOf(field), valueOf(field)]))
+  const input = Object.fromEntries(sent.map((field) => [field, spec[field]]))
   return {
     contract: update,
     input: updateBy === undefined ? input : { ...input, [updateBy[0]]: row[updateBy[1]] },

@@ -79,8 +79,6 @@ export interface DocumentKind {
   readonly lists?: Readonly<Record<string, NameList>>
   /** The verb that ends an object, where it is not `delete`. */
   readonly ending?: string
-  /** Names of fields in `update`, where they are others. */
-  readonly updateNames?: Readonly<Record<string, string>>
 }
 
 /** Fields of a row that the spec has under the same name. */
@@ -346,7 +344,6 @@ export const documentKinds: Readonly<Record<string, DocumentKind>> = {
       inclusions: inOrder,
       recurringPeriod: (value) => periodSeconds(value as number | string),
     },
-    updateNames: { recurringPeriod: 'recurringPeriodSeconds' },
     lists: { exclusions: rulesOfMigration(exclusions), inclusions: rulesOfMigration(inclusions) },
   },
   'bandwidth-limit': {

@@ -1,4 +1,4 @@
-import type { Output } from '../../subjects/kit/contract.ts'
+import type { Input, Output } from '../../subjects/kit/contract.ts'
 import { type ErrorCode, GantryError, isGantryError } from '../../subjects/kit/errors.ts'
 import { product } from '../../subjects/kit/names.ts'
 import { filesystems } from '../../subjects/filesystems/filesystems.ts'
@@ -168,7 +168,11 @@ interface Prepared {
   readonly isNew: boolean
   /** Whether one that was there has other globs now. */
   readonly isChanged: boolean
+  /** Rules to plan with, where one that was there has other globs and keeps them. */
+  readonly instead?: Instead
 }
+
+type Instead = Pick<Input<(typeof migrations)['plan']>, 'exclusions' | 'inclusions'>
 
 /** @param isTried whether source and target are checked, for which the target is written to */
 async function prepare(session: Session, job: Job, isTried: boolean): Promise<Prepared> {
@@ -239,7 +243,11 @@ async function prepared(
         'NOT_ALLOWED_IN_STATE',
         `${migrationId} was made without --attributes: delete it with "${product} migrations delete ${migrationId}", then run the copy again`,
       )
-    const isChanged = await changeRules(session, known, rules, isTried)
+    if (!isTried) {
+      const instead = await plannedRules(session, made, known, rules)
+      return { migration: known, made, isNew: false, isChanged: false, instead }
+    }
+    const isChanged = await changeRules(session, known, rules)
     return { migration: known, made, isNew: false, isChanged }
   }
   made.mapping =
@@ -301,29 +309,52 @@ async function makeRule(
   return true
 }
 
+/** Which of the globs that are wanted a migration lacks, and which it has beside them. */
+function differenceOf(migration: Migration, wanted: readonly GlobRule[]) {
+  const own = ownRulesOf(migration)
+  const isIn = (rules: readonly OwnRule[]) => (rule: OwnRule) => rules.some(({ id }) => id === rule.id)
+  const added = wanted.filter((rule) => !isIn(own)(rule))
+  const removed = own.filter((rule) => !isIn(wanted)(rule))
+  return { added, removed }
+}
+
+/** The rules that a migration would have with the globs that are wanted; those that there are not yet are made for the plan. */
+async function plannedRules(
+  session: Session,
+  made: Made,
+  migration: Migration,
+  wanted: readonly GlobRule[],
+): Promise<Instead> {
+  const { migrationId } = migration
+  const { added, removed } = differenceOf(migration, wanted)
+  if (added.length + removed.length === 0) return {}
+  for (const rule of added) if (await makeRule(session, migrationId, rule)) made.rules.push(rule)
+  const of = async (effect: RuleEffect) => {
+    const attached = await session.call(contractsOf[effect].attached, { migrationId })
+    const gone = new Set(removed.map(({ id }) => id))
+    const kept = attached.map(({ id }) => id).filter((id) => !gone.has(id))
+    return [...kept, ...added.filter((rule) => rule.effect === effect).map(({ id }) => id)]
+  }
+  return { exclusions: await of('exclusion'), inclusions: await of('inclusion') }
+}
+
 /**
  * Gives a migration that was there the globs that are wanted now. Returns whether it had others.
- * @throws GantryError NOT_ALLOWED_IN_STATE where it is under way, or nothing is to be changed
+ * @throws GantryError NOT_ALLOWED_IN_STATE where it is under way
  */
 async function changeRules(
   session: Session,
   migration: Migration,
   wanted: readonly GlobRule[],
-  mayChange: boolean,
 ): Promise<boolean> {
   const { migrationId, state } = migration
-  const own = ownRulesOf(migration)
-  const isIn = (rules: readonly OwnRule[]) => (rule: OwnRule) => rules.some(({ id }) => id === rule.id)
-  const added = wanted.filter((rule) => !isIn(own)(rule))
-  const removed = own.filter((rule) => !isIn(wanted)(rule))
+  const { added, removed } = differenceOf(migration, wanted)
   if (added.length === 0 && removed.length === 0) return false
-  const isAtRest = atRest.includes(state)
-  if (!mayChange || !isAtRest) {
-    const fix = isAtRest
-      ? `a dry run does not change them: run the copy without --dry-run, or delete it with "${product} migrations delete ${migrationId}"`
-      : `wait for it with "${product} watch ${migrationId}", or stop it with "${product} migrations stop ${migrationId}"`
-    throw new GantryError('NOT_ALLOWED_IN_STATE', `${migrationId} is ${state} with other globs: ${fix}`)
-  }
+  if (!atRest.includes(state))
+    throw new GantryError(
+      'NOT_ALLOWED_IN_STATE',
+      `${migrationId} is ${state} with other globs: wait for it with "${product} watch ${migrationId}", or stop it with "${product} migrations stop ${migrationId}"`,
+    )
   for (const rule of added) {
     await makeRule(session, migrationId, rule)
     await session.call(contractsOf[rule.effect].attach, { migrationId, id: rule.id })
@@ -370,8 +401,8 @@ async function unless<T>(code: ErrorCode, reply: Promise<T>): Promise<T | undefi
   }
 }
 
-async function planned(session: Session, migrationId: string): Promise<Plan> {
-  let plan = await session.call(migrations.plan, { migrationId })
+async function planned(session: Session, migrationId: string, instead: Instead): Promise<Plan> {
+  let plan = await session.call(migrations.plan, { migrationId, ...instead })
   while (plan.status === 'IN_PROGRESS')
     plan = await session.call(migrations.plan, { migrationId, planId: plan.planId })
   return plan
@@ -399,9 +430,9 @@ function forPeople({ samples, ...plan }: Plan, { rules }: Job): object {
 async function dryRun(context: Context, globals: Globals, job: Job): Promise<number> {
   const { migrationId } = job
   await withSession(context, globals, async (session) => {
-    const { made, isNew } = await prepare(session, job, false)
+    const { made, isNew, instead = {} } = await prepare(session, job, false)
     try {
-      const plan = await planned(session, migrationId)
+      const plan = await planned(session, migrationId, instead)
       const wanted = wantedOf(globals)
       present(context.terminal, migrations.plan, wanted.form === 'table' ? forPeople(plan, job) : plan, {
         ...wanted,
@@ -502,7 +533,7 @@ async function begin(
     await session.call(migrations.resume, { migrationId })
     return
   }
-  const plan = await planned(session, migrationId)
+  const plan = await planned(session, migrationId, {})
   terminal.err(`${asTyped(terminal, planText(plan))}\n`)
   tellNoFiles(context, job, plan)
   try {

@@ -30,6 +30,8 @@ interface NewFilesystem {
   readonly options: Readonly<Record<string, FieldText>>
   /** Variables that give options, or could. */
   readonly variables: Readonly<Record<string, string>>
+  /** Options without which most such stores let nobody in. */
+  readonly keys: readonly string[]
 }
 
 /** What stands before `://`, and what it says; credentials come from variables that the tools of each service read. */
@@ -41,6 +43,8 @@ interface Scheme {
   /** Options by variables; of a file its content. */
   readonly environment: Readonly<Record<string, readonly string[]>>
   readonly files?: readonly string[]
+  /** Options that most such stores let nobody in without. */
+  readonly keys?: readonly string[]
 }
 
 const s3: Scheme = {
@@ -53,6 +57,7 @@ const s3: Scheme = {
     sessionToken: ['AWS_SESSION_TOKEN'],
     endpoint: ['AWS_ENDPOINT_URL_S3', 'AWS_ENDPOINT_URL'],
   },
+  keys: ['accessKey', 'secretKey'],
 }
 
 const schemes: Readonly<Record<string, Scheme>> = {
@@ -64,6 +69,7 @@ const schemes: Readonly<Record<string, Scheme>> = {
     value: (host) => host,
     environment: { jsonKey: ['GOOGLE_APPLICATION_CREDENTIALS'] },
     files: ['jsonKey'],
+    keys: ['jsonKey'],
   },
   hdfs: {
     kind: 'hdfs',
@@ -108,6 +114,7 @@ export function placeOf(
             .filter(([option]) => !Object.hasOwn(typed, option))
             .map(([option, variables]) => [option, variables.find((one) => env[one]) ?? variables[0]!]),
         ),
+        keys: known.keys ?? [],
       },
     }
   }
@@ -126,7 +133,7 @@ export function placeOf(
   return {
     text: fsRoot,
     path: '/',
-    filesystem: { kind: 'local', by: 'fsRoot', options: given, variables: {} },
+    filesystem: { kind: 'local', by: 'fsRoot', options: given, variables: {}, keys: [] },
   }
 }
 
@@ -187,7 +194,7 @@ export async function filesystemOf(
     }
     return { fileSystemId: filesystem, isAdded: false }
   }
-  const { kind, by, options, variables } = filesystem
+  const { kind, by, options, variables, keys } = filesystem
   const all = await allPages((after?: Filesystem) =>
     session.call(filesystems.list, { role, ...(after && { after: after.fileSystemId }) }),
   )
@@ -203,13 +210,23 @@ export async function filesystemOf(
     // The same command, at the same time, was a moment ahead: the name says which place it is.
     if (isGantryError(error, 'ALREADY_EXISTS')) return { fileSystemId, isAdded: false }
     const known = fieldsOf(contract.input)
-    throw inWords(withoutName(error, fileSystemId), (field) =>
+    const said = inWords(withoutName(error, fileSystemId), (field) =>
       field === by
         ? role.toUpperCase()
         : (variables[field] ?? (Object.hasOwn(known, field) ? `--${role}-option ${field}` : undefined)),
     )
+    const isWithoutKeys = keys.length > 0 && keys.every((key) => options[key] === undefined)
+    throw isWithoutKeys && isGantryError(said, 'NOT_ACCEPTED')
+      ? withFix(said, keysText(role, filesystem))
+      : said
   }
   return { fileSystemId, isAdded: true }
+}
+
+/** Where keys come from. */
+function keysText(role: Role, { keys, variables }: NewFilesystem): string {
+  const set = keys.flatMap((key) => variables[key] ?? []).join(' and ')
+  return `set ${set}, or add ${keys.map((key) => `--${role}-option ${key}=…`).join(' ')}`
 }
 
 /** A name that nobody has given says nothing to them. */

@@ -1,12 +1,26 @@
 const words = new Map<string, string>()
 
+const mends = new Map<string, (text: string) => string>()
+
 /**
  * The form that a text must have: as a pattern for programs, in words for people, who are shown those instead.
  * @param inWords completes "accountName must be …"
+ * @param mended makes a text that has the form of most that do not
  */
-export function form(pattern: string, inWords: string): { readonly pattern: string } {
+export function form(
+  pattern: string,
+  inWords: string,
+  mended?: (text: string) => string,
+): { readonly pattern: string } {
   words.set(pattern, inWords)
+  if (mended !== undefined) mends.set(pattern, mended)
   return { pattern }
+}
+
+/** A text like one that lacks its form, which has it; undefined where none is known. */
+export function mendedText(pattern: string, text: string): string | undefined {
+  const mended = mends.get(pattern)?.(text)
+  return mended !== undefined && new RegExp(pattern, 'u').test(mended) ? mended : undefined
 }
 
 const choices = new Map<string, string>()

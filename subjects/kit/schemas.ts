@@ -49,6 +49,9 @@ export const AdditionalProperties = (description: string) =>
 
 export const Text = (description: string) => Type.String({ maxLength: maxTextLength, description })
 
+/** What no name has. */
+const noName = new RegExp(`[/\\\\%\\[\\];${unprintable}]+`, 'g')
+
 /** Name of an object as its owner chose it: REST clients take . and .. for folders, and nobody sees a blank at an end. */
 export const Name = (description: string) =>
   Type.String({
@@ -57,6 +60,7 @@ export const Name = (description: string) =>
     ...form(
       `^(?!\\.{1,2}$)(?! )[^/\\\\%\\[\\];${unprintable}]*[^/\\\\%\\[\\];${unprintable} ]$`,
       'a name without / \\ % [ ] ; and control characters, without spaces at either end, and not . or ..',
+      (text) => text.replaceAll(noName, '-').trim().slice(0, maxNameLength),
     ),
     description,
   })

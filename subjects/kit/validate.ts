@@ -3,7 +3,7 @@ import { Compile, type Validator } from 'typebox/compile'
 import { Settings } from 'typebox/system'
 import { Check, Errors } from 'typebox/value'
 import { invalid, type Problem } from './errors.ts'
-import { choiceInWords, inWords } from './forms.ts'
+import { choiceInWords, inWords, mendedText } from './forms.ts'
 import { type JsonSchema, jsonSchema } from './json-schema.ts'
 import { nearest } from './nearest.ts'
 import { shortened } from './shortened.ts'
@@ -72,7 +72,7 @@ function faultsIn(schema: TSchema, value: unknown): Problem[] {
   const errors = Errors(schema, value)
   for (const error of errors) {
     if (isToldByForm(error, errors) || isToldByChoice(schema, error)) continue
-    for (const [field, problem] of describe(schema, error)) {
+    for (const [field, problem] of describe(schema, error, value)) {
       const known = problems.get(field) ?? []
       if (!known.includes(problem)) known.push(problem)
       problems.set(field, known)
@@ -189,7 +189,7 @@ function choiceAt(schema: TSchema, pointer: string): string | undefined {
   return description === undefined ? undefined : choiceInWords(description)
 }
 
-function describe(schema: TSchema, error: SchemaError): [field: string, problem: string][] {
+function describe(schema: TSchema, error: SchemaError, value: unknown): [field: string, problem: string][] {
   const at = fieldOf(error.instancePath)
   const params = error.params as Record<string, unknown>
   switch (error.keyword) {
@@ -210,7 +210,9 @@ function describe(schema: TSchema, error: SchemaError): [field: string, problem:
       return words === undefined ? [] : [[at, `must be ${words}`]]
     }
     case 'pattern':
-      return [[at, patternProblem(String(params['pattern'])) ?? error.message]]
+      return [
+        [at, patternProblem(String(params['pattern']), valueAt(value, error.instancePath)) ?? error.message],
+      ]
     case 'format':
       return [[at, formatProblems[String(params['format'])] ?? error.message]]
     default:
@@ -224,10 +226,26 @@ function shown(values: readonly unknown[]): string {
   return shortened(text, maxShownLength)
 }
 
-function patternProblem(pattern: string): string | undefined {
+function patternProblem(pattern: string, value: unknown): string | undefined {
   const words = inWords(pattern)
-  return words === undefined ? undefined : `must be ${words}`
+  if (words === undefined) return undefined
+  const mended = typeof value === 'string' ? mendedText(pattern, value) : undefined
+  return `must be ${words}${mended === undefined ? '' : `, such as ${mended}`}`
 }
+
+/** What stands at a place of a value. @param pointer of JSON */
+const valueAt = (value: unknown, pointer: string): unknown =>
+  pointer
+    .split('/')
+    .slice(1)
+    .map((part) => part.replaceAll('~1', '/').replaceAll('~0', '~'))
+    .reduce<unknown>(
+      (at, part) =>
+        typeof at === 'object' && at !== null && Object.hasOwn(at, part)
+          ? (at as Readonly<Record<string, unknown>>)[part]
+          : undefined,
+      value,
+    )
 
 const formatProblems: Readonly<Record<string, string>> = {
   'date-time': 'must be a time such as 2026-01-31T12:00:00Z',

@@ -12,6 +12,7 @@ import {
 } from './model/model.ts'
 import {
   maxPeriodSeconds,
+  newPeriod,
   recurringSchedule,
   recurringTimeZone,
   recurringWindow,
@@ -140,11 +141,12 @@ export const migrationCommands = definitions({
       migrationId,
       migrationPriority: migrationPriority(asBefore),
       actionPolicy: actionPolicy(asBefore),
+      recurringPeriod: newPeriod,
       recurringPeriodSeconds: Type.Optional(
         Type.Integer({
           minimum: 0,
           maximum: maxPeriodSeconds,
-          description: 'Seconds from the start of one scan to the start of the next',
+          description: 'The same as recurringPeriod in seconds; use recurringPeriod instead',
         }),
       ),
       recurringSchedule,
@@ -162,6 +164,7 @@ export const migrationCommands = definitions({
       details: [
         'migrationPriority',
         'actionPolicy',
+        'recurringPeriod',
         'recurringPeriodSeconds',
         'recurringSchedule',
         'movedBy',

@@ -3,6 +3,7 @@ import { definitions } from '../kit/contract.ts'
 import { command } from './commands.ts'
 import { actionPolicy, internalId, Migration, migrationId } from './model/model.ts'
 import { type PlanAction, planActionNames, planActions, planCounts } from './model/plan-terms.ts'
+import { maxRules, ruleHead } from './model/rules.ts'
 import {
   Count,
   countFields,
@@ -78,6 +79,18 @@ export const migrationPlan = definitions({
       migrationId,
       planId: Type.Optional(Uuid('Id of an existing plan; default: a new plan')),
       actionPolicy: actionPolicy('the policy of the migration'),
+      exclusions: Type.Optional(
+        Type.Array(ruleHead.id, {
+          maxItems: maxRules,
+          description: 'Exclusions to plan with; default: those of the migration',
+        }),
+      ),
+      inclusions: Type.Optional(
+        Type.Array(ruleHead.id, {
+          maxItems: maxRules,
+          description: 'Inclusions to plan with; default: those of the migration',
+        }),
+      ),
     }),
     output: Plan,
     errors: ['NOT_FOUND'],

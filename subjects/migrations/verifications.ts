@@ -7,6 +7,7 @@ import {
   countFields,
   GivenPath,
   list,
+  maxNameLength,
   model,
   Nothing,
   OneOf,
@@ -73,6 +74,13 @@ const ReportFile = reportFile('VerificationReportFileMetadata', verificationRepo
 
 const audit = { object: 'verificationId' } as const
 const byId = strict({ verificationId })
+/** What is asked about what was found: people know the name of the migration. */
+const verificationOrMigration = Type.String({
+  minLength: 1,
+  maxLength: maxNameLength,
+  description: 'Id of the verification, or name of a migration for its latest verification',
+})
+const looked = strict({ verificationId: verificationOrMigration })
 /** Where there are some, people want to see them; those that the migration knows of have a reason there. */
 const showDifferences = [
   { command: 'gantry migrations failures {migrationId}', when: { field: 'failedPaths', isNot: 0 } },
@@ -125,7 +133,7 @@ export const verifications = resource('verifications', {
   },
   get: {
     summary: 'Show a verification and its progress',
-    input: byId,
+    input: looked,
     output: Verification,
     errors: jobErrors.byId,
     http: [{ method: 'GET', path: '/api/v1/verifications/{verificationId}' }],
@@ -152,7 +160,7 @@ export const verifications = resource('verifications', {
   },
   reports: {
     summary: 'List the reports of a finished verification',
-    input: byId,
+    input: looked,
     output: list(ReportFile, verificationReportNames.length),
     errors: jobErrors.byId,
     http: [{ method: 'GET', path: '/api/v1/verifications/{verificationId}/reports' }],
@@ -163,7 +171,7 @@ export const verifications = resource('verifications', {
     description:
       'FULL contains a line of JSON for each path, DISCREPANCIES_JSON a line for each discrepancy. DISCREPANCIES_CSV is a table of the discrepancies. SUMMARY is the verification itself. ALL is a tar archive of all reports.',
     input: strict({
-      verificationId,
+      verificationId: verificationOrMigration,
       reportId: Type.Optional(
         Type.Enum([...verificationReportNames, allReports.name], {
           description: 'Report to download; default: DISCREPANCIES_CSV',
@@ -176,7 +184,7 @@ export const verifications = resource('verifications', {
     http: [{ method: 'GET', path: '/api/v1/verifications/{verificationId}/report' }],
     cli: {
       args: ['verificationId'],
-      example: 'gantry verifications report 0b6cfc1a-9d3f-4a51-8d24-5c8e1f3f9f10 --report-id FULL',
+      example: 'gantry verifications report nightly --report-id FULL',
     },
     download: {
       types: [...new Set([...Object.values(verificationReports), allReports].map(({ type }) => type))],

@@ -254,6 +254,9 @@ test('path mappings: made, refused where they overlap, frozen in a migration, re
   })
   const refused = await migrator('PUT', '/migrations/led?path=/a&source=from&target=mapped')
   expect(refused).toMatchObject({ status: 409, body: { details: { conflictingMigrationIds: ['running'] } } })
+  expect((refused.body as { message: string }).message).toContain(
+    'choose another path at the target, or delete that migration first with "gantry migrations delete running", which leaves the files that were copied',
+  )
   await platform.call(migrations.delete, { migrationId: 'running' })
 
   await migrate(platform, { migrationId: 'led', source: 'from', target: 'mapped', path: '/a' })

@@ -146,6 +146,10 @@ test('the existing product’s calls: PUT, look, list, reports and their downloa
     env: { GANTRY_HOME: home },
   })
   expect(shown).toEqual({ code: 0, out: texts.get('DISCREPANCIES_JSON'), err: '' })
+  // By the name of the migration, it is its latest.
+  expect((await platform.call(verifications.get, { verificationId: 'everything' })).id).toBe(id)
+  const named = ['verifications', 'report', 'everything', '--report-id', 'DISCREPANCIES_JSON']
+  expect(await gantry(named, { env: { GANTRY_HOME: home } })).toEqual(shown)
 
   expect((await migrator('DELETE', `/verifications/${id}`)).status).toBe(200)
   expect((await migrator('GET', `/verifications/${id}`)).status).toBe(404)

@@ -1,4 +1,4 @@
-import { Checkbox, TextInput } from '@mantine/core'
+import { Box, Checkbox, TextInput } from '@mantine/core'
 import { useState } from 'react'
 import { uncovered } from '../../subjects/kit/patterns.ts'
 import { allEvents, permitted } from './permissions.ts'
@@ -78,7 +78,7 @@ export function PermissionPicker({
           }
         />
       )}
-      <details>
+      <Box component="details" mt="sm">
         <summary>Advanced: permissions as subjects</summary>
         <Lines
           label="May call (pub.allow)"
@@ -96,7 +96,7 @@ export function PermissionPicker({
           error={problemOf(uncovered(own.sub, sub))}
           onChange={(next) => onChange({ sub: next ?? [] })}
         />
-      </details>
+      </Box>
     </>
   )
 }

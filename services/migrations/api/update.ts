@@ -38,10 +38,11 @@ export function requireMovers(kind: MigrationKind, movedBy: Movers | undefined):
 
 function recurrenceOf(
   { recurrence, kind }: MigrationRecord,
-  { recurringPeriodSeconds, recurringSchedule, recurringTimeZone, recurringWindow }: Changes,
+  { recurringPeriod, recurringPeriodSeconds, recurringSchedule, recurringTimeZone, recurringWindow }: Changes,
   nowMs: number,
 ): Pick<MigrationRecord, 'recurrence'> {
   const given = Object.entries({
+    recurringPeriod,
     recurringPeriodSeconds,
     recurringSchedule,
     recurringTimeZone,
@@ -53,11 +54,13 @@ function recurrenceOf(
       given[0],
       `is only for recurring migrations; this migration is ${kind === 'once' ? 'one-time' : kind}`,
     )
-  const schedule =
-    recurringSchedule ?? (recurringPeriodSeconds === undefined ? recurrence.schedule : undefined)
+  if (recurringPeriod !== undefined && recurringPeriodSeconds !== undefined)
+    throw notAccepted('recurringPeriodSeconds', 'cannot be combined with recurringPeriod: leave it out')
+  const newPeriod = recurringPeriod ?? recurringPeriodSeconds
+  const schedule = recurringSchedule ?? (newPeriod === undefined ? recurrence.schedule : undefined)
   const timeZone = recurringTimeZone ?? (schedule === undefined ? undefined : recurrence.timeZone)
   const window = recurringWindow ?? (schedule === undefined ? undefined : recurrence.windowSeconds)
-  const period = recurringPeriodSeconds ?? (schedule === undefined ? recurrence.periodSeconds : undefined)
+  const period = newPeriod ?? (schedule === undefined ? recurrence.periodSeconds : undefined)
   const plan = planOf({
     ...(period === undefined ? {} : { period }),
     ...(schedule === undefined ? {} : { recurringSchedule: schedule }),

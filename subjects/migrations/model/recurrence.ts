@@ -23,9 +23,15 @@ const duration = (description: string) =>
     ),
   )
 
+const periodHelp =
+  'Time between the starts of two scans: seconds, or 30S, 10M, 4H, 1D; with 0, each scan starts when the previous one is done'
+
 export const recurringPeriod = duration(
-  'Time between the starts of two scans: seconds, or 30S, 10M, 4H, 1D; with 0, each scan starts when the previous one is done. Required for recurring migrations without recurringSchedule',
+  `${periodHelp}. Required for recurring migrations without recurringSchedule`,
 )
+
+/** The same of a migration that has one. */
+export const newPeriod = duration(periodHelp)
 
 /** Shortest window, the grain of most schedules: to hand out work and take it back takes seconds. */
 export const minWindowSeconds = 60

@@ -167,10 +167,12 @@ test('globs choose the files, others take their place, and what a dry run made g
   expect((await idsOf()).length).toBe(before.length + 3)
   expect(await copy(folder.from, folder.to, ...globs)).toMatchObject({ code: 0 })
   expect((await idsOf()).length).toBe(before.length + 3)
-  // Others take the place of those, but not for a plan.
-  const planned = await copy(folder.from, folder.to, '--exclude', '*.txt', '--dry-run')
-  expect(planned).toMatchObject({ code: exitCodes.failed.status })
-  expect(planned.err).toContain('with other globs')
+  // Others take the place of those; a plan is made with them, and leaves the migration as it is.
+  const others = ['--exclude', '*.txt', '--dry-run', '-o', 'json']
+  const planned = await copy(folder.from, folder.to, ...others)
+  expect(planned).toMatchObject({ code: 0 })
+  expect(JSON.parse(planned.out)).toMatchObject({ filesToCopy: 1, filesExcluded: 1 })
+  expect((await idsOf()).length).toBe(before.length + 3)
   expect(await copy(folder.from, folder.to, '--exclude', '*.txt')).toMatchObject({ code: 0 })
   expect(readdirSync(folder.to).toSorted()).toEqual(['a.csv', 'b.csv', 'b.tmp'])
   expect((await idsOf()).length).toBe(before.length + 1)
@@ -312,6 +314,18 @@ test('credentials come from the variables of the service', async () => {
   const env = { GANTRY_HOME: platform.home, AWS_ENDPOINT_URL: 'http://127.0.0.1:1' }
   const typed = await gantry(['copy', 's3://data/x', '/tmp', '--source-option', 'accessKey=no key'], { env })
   expect(typed.err).toContain('--source-option accessKey (accessKey) must be')
+})
+
+test('without keys, it says where they may come from', async () => {
+  const env = { GANTRY_HOME: platform.home }
+  const { code, err } = await gantry(['copy', 's3://data/x', '/tmp'], { env })
+  expect(code).toBe(2)
+  expect(err).toContain(
+    'set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or add --source-option accessKey=… --source-option secretKey=…',
+  )
+  using folder = createFolder('from')
+  const { err: ofGcs } = await gantry(['copy', folder.from, 'gs://data/x'], { env })
+  expect(ofGcs).toContain('set GOOGLE_APPLICATION_CREDENTIALS, or add --target-option jsonKey=…')
 })
 
 test('Ctrl-C says how to go on, exit code 130; the same command then finishes', async () => {

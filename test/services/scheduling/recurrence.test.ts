@@ -170,6 +170,15 @@ describe('a change', () => {
     expect(recurrence).toMatchObject({ periodSeconds: 1_800, nextRun: '2026-02-01T10:30:00.000Z', count: 1 })
   })
 
+  test('of the period is one, with a unit or in seconds', () => {
+    const { recurrence } = changed(recurring, { recurringPeriod: '30M' }, ms('10:21:00'))
+    expect(recurrence).toMatchObject({ periodSeconds: 1_800 })
+    const both = { recurringPeriod: '30M', recurringPeriodSeconds: 1_800 }
+    expect(() => changed(recurring, both, 0)).toThrow(
+      'recurringPeriodSeconds cannot be combined with recurringPeriod',
+    )
+  })
+
   test('to a schedule takes the place of the period, and back', () => {
     const byCron = changed(recurring, { recurringSchedule: '0 22 * * *' }, ms('10:21:00'))
     expect(byCron.recurrence).toMatchObject({ schedule: '0 22 * * *', timeZone: 'UTC' })

@@ -235,6 +235,12 @@ test('a form is told in words, not as a pattern', () => {
   ])
 })
 
+test('a text that is no name comes with one that is', () => {
+  const problemOf = (name: string) => problemsOf(strict({ name: Name('n') }), { name })[0]?.problem
+  expect(problemOf(' team/a; b ')).toMatch(/, such as team-a- b$/)
+  expect(problemOf('..')).toMatch(/and not \. or \.\.$/)
+})
+
 test.each(['.', '..', ' ', ' a', 'a ', 'a\u009b', 'a\u202eb', 'a/b', 'a%b'])('%j is no name', (name) => {
   expect(problemsOf(strict({ name: Name('n') }), { name })).toHaveLength(1)
 })

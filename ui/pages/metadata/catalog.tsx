@@ -11,7 +11,8 @@ import { Checks } from '../../kit/checks.tsx'
 import { Fact, Facts } from '../../kit/facts.tsx'
 import { Failure } from '../../kit/failure.tsx'
 import { FormDialog } from '../../kit/form-dialog.tsx'
-import { propertyLabel, shownText } from '../../kit/format.ts'
+import { propertyLabel } from '../../kit/format.ts'
+import { catalogKindText } from '../../kit/catalog-kind.ts'
 import { Named } from '../../kit/named.tsx'
 import { NotAllowed } from '../../kit/not-allowed.tsx'
 import { Page, Section } from '../../kit/page.tsx'
@@ -61,7 +62,7 @@ export default function CatalogPage() {
       {checked && <Checks of={checked} what="catalog" />}
       {data && (
         <Facts>
-          <Fact label="Kind">{shownText(data.kind)}</Fact>
+          <Fact label="Kind">{kind && catalogKindText(kind)}</Fact>
           {Object.entries(data.properties).map(([name, value]) => (
             <Fact key={name} label={propertyLabel(name)}>
               <Named>{value}</Named>

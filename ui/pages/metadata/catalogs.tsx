@@ -10,6 +10,7 @@ import { useSession } from '../../data/session-context.ts'
 import { useCheckFirst } from '../../kit/check-first.tsx'
 import { ContractForm } from '../../kit/contract-form.tsx'
 import { Empty } from '../../kit/empty.tsx'
+import { catalogKindText } from '../../kit/catalog-kind.ts'
 import { Named } from '../../kit/named.tsx'
 import { Page } from '../../kit/page.tsx'
 import { type Column, Table } from '../../kit/table.tsx'
@@ -29,7 +30,7 @@ const columns: readonly Column<Catalog>[] = [
     by: ({ catalogId }) => catalogId,
     width: 2,
   },
-  { label: 'Kind', cell: ({ kind }) => kind, by: ({ kind }) => kind },
+  { label: 'Kind', cell: ({ kind }) => catalogKindText(kind), by: ({ kind }) => kind },
 ]
 
 /** Where databases and tables are described. */
@@ -57,7 +58,7 @@ export default function CatalogsPage() {
       <Modal opened={kind !== undefined} onClose={() => setKind(undefined)} title="Add a catalog" size="lg">
         <Select
           label="Kind"
-          data={offered.map((value) => ({ value, label: `${value}: ${catalogKinds[value].summary}` }))}
+          data={offered.map((value) => ({ value, label: catalogKindText(value) }))}
           value={kind ?? null}
           allowDeselect={false}
           onChange={(value) => setKind(value ?? undefined)}

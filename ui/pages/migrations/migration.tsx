@@ -50,8 +50,11 @@ const shownBy = (
 
 const isPart = (tab: string): tab is MigrationPart => Object.hasOwn(migrationParts, tab)
 
+/** The same as the field for the period, for programs. */
+const ofPrograms = ['recurringPeriodSeconds']
+
 /** Fields that other migrations have nothing to do with. */
-const ofRecurring = ['recurringPeriodSeconds', 'recurringSchedule', 'recurringTimeZone', 'recurringWindow']
+const ofRecurring = ['recurringPeriod', 'recurringSchedule', 'recurringTimeZone', 'recurringWindow']
 
 const all = { to: '/migrations', label: 'Migrations' } as const
 
@@ -162,7 +165,7 @@ function Actions({ migration }: { readonly migration: Migration }) {
         contract={migrations.update}
         verb="Save"
         given={input}
-        hidden={() => (migration.recurringMigration ? [] : ofRecurring)}
+        hidden={() => [...ofPrograms, ...(migration.recurringMigration ? [] : ofRecurring)]}
         initial={{ migrationPriority, actionPolicy: targetActionPolicy }}
       />
       <FormDialog

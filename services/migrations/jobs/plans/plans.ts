@@ -1,13 +1,12 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { NatsConnection } from '../../../../broker/rpc/connection.ts'
 import type { Log } from '../../../../broker/common/log.ts'
-import type { Handlers, Output } from '../../../../subjects/kit/contract.ts'
+import type { Handlers, Input, Output } from '../../../../subjects/kit/contract.ts'
 import { GantryError } from '../../../../subjects/kit/errors.ts'
 import type { migrations } from '../../../../subjects/migrations/migrations.ts'
 import { sizeText } from '../../../../subjects/kit/binary-size.ts'
 import { maxTextLength } from '../../../../subjects/kit/schemas.ts'
 import { shortened } from '../../../../subjects/kit/shortened.ts'
-import type { ActionPolicy } from '../../../../subjects/migrations/model/terms.ts'
 import type { PlanCounts } from '../../../../subjects/migrations/model/plan-terms.ts'
 import type { StoreBounds } from '../../../drivers/contract/bounds.ts'
 import { openDriver } from '../../../drivers/index.ts'
@@ -24,6 +23,8 @@ import { deletionsIn, needsApproval } from '../../removals/guard.ts'
 import { planAll, Planned, type Planning } from '../../removals/plan-walk.ts'
 
 type Plan = Output<(typeof migrations)['plan']>
+/** What a plan is made with in place of what the migration has. */
+type Instead = Pick<Input<(typeof migrations)['plan']>, 'actionPolicy' | 'exclusions' | 'inclusions'>
 
 export interface PlanDependencies {
   readonly connection: NatsConnection
@@ -79,11 +80,9 @@ export class Plans {
 
   get handlers(): Pick<Handlers<typeof migrations>, 'plan'> {
     return {
-      plan: async ({ migrationId, planId, actionPolicy }) => {
+      plan: async ({ migrationId, planId, ...instead }) => {
         const plan =
-          planId === undefined
-            ? await this.#begin(migrationId, actionPolicy)
-            : this.#find(migrationId, planId)
+          planId === undefined ? await this.#begin(migrationId, instead) : this.#find(migrationId, planId)
         const waited = new AbortController()
         await Promise.race([plan.done, delay(patienceMs, undefined, { ref: false, signal: waited.signal })])
         waited.abort()
@@ -106,10 +105,10 @@ export class Plans {
     )
   }
 
-  async #begin(migrationId: string, policy: ActionPolicy | undefined): Promise<Kept> {
+  async #begin(migrationId: string, { actionPolicy, ...rules }: Instead): Promise<Kept> {
     const { findMigration } = this.#dependencies
     const found = await findMigration(migrationId)
-    const record = policy === undefined ? found : { ...found, policy }
+    const record = { ...found, policy: actionPolicy ?? found.policy, ...rules }
     this.#forgetOld()
     const atWork = [...this.#plans.values()].filter(({ status }) => status === 'IN_PROGRESS').length
     if (atWork >= maxAtOnce)

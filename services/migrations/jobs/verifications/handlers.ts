@@ -24,8 +24,14 @@ export interface VerificationDependencies {
 }
 
 export function verificationHandlers(dependencies: VerificationDependencies): Handlers<typeof verifications> {
-  const { findMigration } = dependencies
+  const { findMigration, records } = dependencies
   const known = jobHandlers({ name: 'verification', ...dependencies, view: publicVerification })
+  /** The id of a verification, given that or the name of its migration. */
+  const idOf = async (idOrMigration: string): Promise<string> => {
+    if ((await records.get(idOrMigration)) !== undefined) return idOrMigration
+    const [latest] = await known.list({ limit: 1 }, ({ migrationId }) => migrationId === idOrMigration)
+    return latest?.id ?? idOrMigration
+  }
   return {
     create: async (input, { caller }) => {
       const {
@@ -59,13 +65,15 @@ export function verificationHandlers(dependencies: VerificationDependencies): Ha
           (migrationIds === undefined || migrationIds.includes(record.migrationId)) &&
           (states === undefined || states.includes(record.status)),
       ),
-    get: ({ verificationId }) => known.get(verificationId),
+    get: async ({ verificationId }) => known.get(await idOf(verificationId)),
     cancel: ({ verificationId }) => known.cancel(verificationId),
     delete: ({ verificationId }) => known.delete(verificationId),
-    reports: ({ verificationId }) => known.reports(verificationId),
-    report: ({ verificationId, reportId = 'DISCREPANCIES_CSV', from }) =>
-      reportId === allReports.name
-        ? known.archive(verificationId, allReports.type, from)
-        : known.report(verificationId, reportId, from),
+    reports: async ({ verificationId }) => known.reports(await idOf(verificationId)),
+    report: async ({ verificationId, reportId = 'DISCREPANCIES_CSV', from }) => {
+      const id = await idOf(verificationId)
+      return reportId === allReports.name
+        ? known.archive(id, allReports.type, from)
+        : known.report(id, reportId, from)
+    },
   }
 }

@@ -3,6 +3,7 @@ import type { Collection } from '../../../../broker/state/collection.ts'
 import type { Handlers } from '../../../../subjects/kit/contract.ts'
 import { GantryError, notAccepted } from '../../../../subjects/kit/errors.ts'
 import { product } from '../../../../subjects/kit/names.ts'
+import { shellArgument } from '../../../../subjects/kit/shell-word.ts'
 import {
   maxPathMappings,
   type PathMapping,
@@ -46,10 +47,11 @@ export function mappingsOfNew(
   if (pathMappings.length > maxPathMappings) {
     throw notAccepted('path', `has ${pathMappings.length} path mappings; the maximum is ${maxPathMappings}`)
   }
-  if (conflicting.length === 0) return pathMappings
+  const [first, ...more] = conflicting
+  if (first === undefined) return pathMappings
   throw new GantryError(
     'ALREADY_EXISTS',
-    `with these path mappings it would write to the same paths of ${asked.target} as ${conflicting.join(', ')}`,
+    `with these path mappings it would write to the same paths of ${asked.target} as ${conflicting.join(', ')}: choose another path at the target, or delete ${more.length === 0 ? 'that migration' : 'those migrations'} first with "${product} migrations delete ${shellArgument(first)}", which leaves the files that were copied`,
     { details: { conflictingMigrationIds: conflicting } },
   )
 }
