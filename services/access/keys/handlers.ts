@@ -104,8 +104,24 @@ export function keyHandlers({
       refuseExcess(own.capabilities, asked.capabilities)
     return asked
   }
-  const permissionsOf = async (role: string): Promise<Capabilities> => {
+  /** What a new key may do: what is named, or what a role has now. */
+  const permissionsOf = async (
+    own: Capabilities,
+    named: Capabilities | undefined,
+    role: string | undefined,
+  ): Promise<Capabilities> => {
+    if (role === undefined) {
+      if (named === undefined)
+        throw invalid([
+          { field: 'capabilities', problem: `is required without role, such as ${viewer.name}` },
+        ])
+      refuseExcess(own, named)
+      return named
+    }
+    if (named !== undefined)
+      throw notAccepted('role', 'cannot be combined with capabilities: leave out one of them')
     const { pub, sub } = await roleNamed(roles, role)
+    refuseExcessOf(role, own, { pub, sub })
     return { pub, sub }
   }
   const changeable = async (id: string, caller: Caller): Promise<StoredKey> => {
@@ -123,17 +139,9 @@ export function keyHandlers({
     else await kick(id)
   }
   return {
-    create: async ({ capabilities: given, role: name, ...asked }, call) => {
+    create: async ({ capabilities: named, role, ...asked }, call) => {
       const creator = await callersKey(keys, call.caller)
-      if (given === undefined && name === undefined)
-        throw invalid([
-          { field: 'capabilities', problem: `is required without role, such as ${viewer.name}` },
-        ])
-      if (given !== undefined && name !== undefined)
-        throw notAccepted('role', 'cannot be combined with capabilities: leave out one of them')
-      const capabilities = given ?? (await permissionsOf(name ?? viewer.name))
-      if (name === undefined) refuseExcess(creator.capabilities, capabilities)
-      else refuseExcessOf(name, creator.capabilities, capabilities)
+      const capabilities = await permissionsOf(creator.capabilities, named, role)
       return issueFor({ keys, issuer, room }, creator, { ...asked, kind: 'key', capabilities })
     },
     list: async ({ limit = maxPageLength, after }, call) => {
