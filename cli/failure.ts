@@ -1,7 +1,7 @@
 import { problemOfFile } from '../config/file-problem.ts'
 import { GantryError, isGantryError, type Problem } from '../subjects/kit/errors.ts'
 import type { FieldText } from '../subjects/kit/coerce.ts'
-import { type Field, fieldNames, orAgo, type Shape, typed } from './output/shape.ts'
+import { type Field, fieldNames, kebab, orAgo, type Shape, typed } from './output/shape.ts'
 import { asTyped } from './as-typed.ts'
 import { printable, printableLines, type Terminal } from './output/terminal.ts'
 
@@ -73,7 +73,9 @@ export function inWords(
 
 function problemText({ field, problem }: Problem, wordOf: (field: string) => string | undefined): string {
   const word = wordOf(field.split(/[.[]/)[0] ?? '')
-  return word === undefined ? `${field} ${problem}`.trim() : `${word} (${field}) ${problem}`
+  if (word === undefined) return `${field} ${problem}`.trim()
+  // A flag is most often called as its field is.
+  return word.replace(/^--/, '') === kebab(field) ? `${word} ${problem}` : `${word} (${field}) ${problem}`
 }
 
 /** Those of errors about what was given. */

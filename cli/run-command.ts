@@ -65,6 +65,13 @@ function usageError(
     const fix = `use ${choice['choices']}; see ${path} --help`
     return new GantryError('INVALID_INPUT', `'${choice['word']}' is not allowed for ${place}: ${fix}`)
   }
+  if (code === 'commander.excessArguments') {
+    // Some commands take the name of what they make as an option.
+    const named =
+      command.registeredArguments.length === 0 && command.options.find(({ long }) => long?.endsWith('-id'))
+    const fix = named ? `use ${named.long}` : `usage: ${path} ${command.usage()}`
+    return new GantryError('INVALID_INPUT', `${text}; ${fix}; see ${path} --help`)
+  }
   const like = likeWord(command, message, args)
   const what = like.length === 0 ? text : text.replace(/ \(Did you mean .*\)$/, '')
   const isUnknown = code === 'commander.unknownCommand' && !what.includes('Did you mean')

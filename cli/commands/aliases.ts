@@ -28,6 +28,10 @@ const otherWords: Readonly<Record<string, readonly string[]>> = {
   ps: ['migrations list'],
   logs: ['audit list', 'migrations failures', 'doctor'],
   serve: ['up'],
+  pause: ['migrations stop'],
+  retry: ['migrations retry-failures'],
+  exclude: ['exclusions create-regex'],
+  version: ['--version'],
 }
 
 /** Commands that may be meant by a word that people try first, such as `ls`. */

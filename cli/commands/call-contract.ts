@@ -3,8 +3,10 @@ import { isGantryError, invalid } from '../../subjects/kit/errors.ts'
 import { contentsOf, type Part, partField } from '../../subjects/kit/download.ts'
 import { product } from '../../subjects/kit/names.ts'
 import { contracts } from '../../subjects/index.ts'
+import { nearest } from '../../subjects/kit/nearest.ts'
+import { namesOf } from '../completion/names.ts'
 import { endedJob } from './job-end.ts'
-import { listedBy } from './lists.ts'
+import { isMaking, listedBy } from './lists.ts'
 import type { RunContract } from './contract-command.ts'
 import { type Context, type Globals, withSession } from '../context.ts'
 import { exitCodes } from '../exit-codes.ts'
@@ -43,10 +45,10 @@ export const callContract =
         return globals.wait === true ? endOf(session, context.terminal, contract, first) : first
       })
     } catch (error) {
-      throw withList(withFlags(error, shape, given), contract)
+      throw await withList(context, globals, withFlags(error, shape, given), contract)
     }
-    present(context.terminal, contract, reply, { ...wanted, input })
     const isWrong = globals.wait === true ? !hasEndedWell(contract, reply) : isFailure(contract, reply)
+    present(context.terminal, contract, reply, { ...wanted, input, isWrong })
     if (isWrong) context.exitCode = exitCodes.failed.status
   }
 
@@ -64,12 +66,22 @@ function requireNeeded({ cli }: Contract, shape: Shape, input: Input<Contract>):
 }
 
 /** What is not there, or is there already, with the command that shows what there is, unless the service has named one. */
-function withList(error: unknown, { resource }: Contract): unknown {
+async function withList(
+  context: Context,
+  globals: Globals,
+  error: unknown,
+  { resource, verb }: Contract,
+): Promise<unknown> {
   if (!isGantryError(error, 'NOT_FOUND') && !isGantryError(error, 'ALREADY_EXISTS')) return error
+  // What is attached already needs no other name.
+  if (error.code === 'ALREADY_EXISTS' && !isMaking(verb)) return error
   const list = listedBy(error.message, resource)
   if (list === undefined || error.message.includes(`"${product} `)) return error
-  const fix = `see "${product} ${list}"`
-  return withFix(error, error.code === 'NOT_FOUND' ? fix : `choose another name, or ${fix}`)
+  const fix = `see "${product} ${list.command}"`
+  if (error.code !== 'NOT_FOUND') return withFix(error, `choose another name, or ${fix}`)
+  const meant =
+    list.missing && nearest(list.missing.name, await namesOf(context, globals, list.missing.names))
+  return withFix(error, meant === undefined ? fix : `did you mean ${meant}? Otherwise, ${fix}`)
 }
 
 const ownKeyWarning = `This is the key that you are using. It will lose permissions and cannot restore them. "${product} credential recover" restores only the operator key of a configuration folder.`

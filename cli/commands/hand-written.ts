@@ -185,6 +185,7 @@ function addCopy(program: Command, context: Context): void {
       severalTimes,
     )
     .option('--include <glob>', 'copy only files that match; may be repeated', severalTimes)
+    .option('--checksum', 'compare existing files by content instead of size and modification time')
     .option('--attributes', 'keep extended attributes and access control lists too')
     .option('--dry-run', 'show the plan without copying or keeping anything')
     .addOption(

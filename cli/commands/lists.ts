@@ -14,11 +14,32 @@ export interface NamePlace {
 
 /** As many as a shell shows without asking whether it should. */
 const maxNames = 100
+/** What a place names, and which of these. */
+interface Meaning {
+  readonly name: string
+  readonly input?: Readonly<Record<string, string>>
+}
+
+const migrationName: Meaning = { name: 'migration-id' }
+const sourceName: Meaning = { name: 'file-system-id', input: { role: 'source' } }
+const targetName: Meaning = { name: 'file-system-id', input: { role: 'target' } }
+
 /** What some places name whose own names do not say so. */
-const meanings: Readonly<Record<string, Readonly<Record<string, string>>>> = {
-  migrations: { source: 'file-system-id', target: 'file-system-id' },
-  'metadata-migrations': { source: 'catalog-id', target: 'catalog-id' },
-  watch: { migration: 'migration-id' },
+const meanings: Readonly<Record<string, Readonly<Record<string, Meaning>>>> = {
+  migrations: {
+    source: sourceName,
+    target: targetName,
+    exclusions: { name: 'exclusion-id' },
+    inclusions: { name: 'inclusion-id' },
+  },
+  'path-mappings': { 'source-file-system': sourceName, 'target-file-system': targetName },
+  // They take the name of a migration for its latest verification.
+  verifications: { 'verification-id': migrationName },
+  'metadata-migrations': { source: { name: 'catalog-id' }, target: { name: 'catalog-id' } },
+  keys: { role: { name: 'role-id' } },
+  // Most limits are of migrations.
+  bandwidth: { name: migrationName },
+  watch: { migration: migrationName },
 }
 
 interface List {
@@ -36,11 +57,13 @@ const lists: readonly List[] = contracts
     return column !== undefined && required.length === 0 ? [{ contract, column }] : []
   })
 
-/** The same as plain data; undefined where a place names nothing that there is a list of. */
+/** The list of names of a place as plain data; undefined where it names nothing that there is a list of. */
 export function nameListAt(place: NamePlace): NameList | undefined {
   const list = listFor(place)
-  if (list === undefined) return undefined
-  const { contract, column } = list
+  return list && nameListOf(list, meaningOf(place)?.input)
+}
+
+function nameListOf({ contract, column }: List, input: NameList['input'] = {}): NameList {
   const { subject, resource, summary, deadlineMs, lasting } = contract
   return {
     subject,
@@ -49,16 +72,21 @@ export function nameListAt(place: NamePlace): NameList | undefined {
     ...(deadlineMs !== undefined && { deadlineMs }),
     ...(lasting !== undefined && { lasting }),
     column,
-    input: Object.hasOwn(fieldsOf(contract.input), 'limit') ? { limit: maxNames } : {},
+    input: { ...(Object.hasOwn(fieldsOf(contract.input), 'limit') && { limit: maxNames }), ...input },
   }
 }
 
+const meaningOf = ({ words: [resource = ''], value }: NamePlace): Meaning | undefined =>
+  meanings[resource]?.[value]
+
 /** The list that has what a place names: of its own resource, unless that is being made, or of another that is called so. */
-function listFor({ words: [resource = '', verb = ''], value }: NamePlace): List | undefined {
-  const name = meanings[resource]?.[value] ?? value
+function listFor(place: NamePlace): List | undefined {
+  const { words, value } = place
+  const [resource = '', verb = ''] = words
+  const name = meaningOf(place)?.name ?? value
   const isOf = ({ contract, column }: List) => kebab(column) === name || isIdOf(contract.resource, name)
   const own = lists.find((list) => list.contract.resource === resource && isOf(list))
-  if (own !== undefined) return makingVerbs.some((making) => verb.startsWith(making)) ? undefined : own
+  if (own !== undefined) return isMaking(verb) ? undefined : own
   // Of several that have one of this name, none is meant more than another.
   return name === 'name' || name === 'id' ? undefined : lists.find(isOf)
 }
@@ -66,19 +94,31 @@ function listFor({ words: [resource = '', verb = ''], value }: NamePlace): List 
 /** What resources of the metadata service begin with. */
 const metadata = 'metadata-'
 
-const makingVerbs = ['create', 'register', 'add']
+const makingVerbs = ['create', 'register', 'add', 'put']
+
+/** Whether a verb makes something, whose name nobody may have yet. */
+export const isMaking = (verb: string): boolean => makingVerbs.some((making) => verb.startsWith(making))
+
+/** What lists what a message says that there is not, or is already. */
+export interface Listed {
+  /** The command, without the program's name. */
+  readonly command: string
+  /** What is not there, and the names that are; not where the message says neither. */
+  readonly missing?: { readonly name: string; readonly names: NameList }
+}
 
 /**
- * The command that lists what a message says that there is not, or is already: of the resource that it names, or else of the
- * one that was called. Undefined where there is no such list.
+ * What lists what a message says that there is not, or is already: of the resource that it names, or else of the one that was
+ * called. Undefined where there is no such list.
  * @param resource whose command was called
  */
-export function listedBy(message: string, resource: string): string | undefined {
+export function listedBy(message: string, resource: string): Listed | undefined {
   const [, field, problem = ''] = /^(?:(\w+): )?(.*)$/s.exec(message) ?? []
-  const [, noun = ''] = /^there is no ([a-z ]+?) [^ ]/.exec(problem) ?? []
+  const [, whole, name] = /^there is no ([a-z ]+) ([^ ]+)$/.exec(problem) ?? []
+  const noun = whole ?? /^there is no ([a-z ]+?) [^ ]/.exec(problem)?.[1] ?? ''
   // What a resource has beside that which it is called by: the webhooks of alerts.
   const within = contracts.find((one) => one.resource === resource && noun !== '' && one.verb === `${noun}s`)
-  if (within !== undefined) return `${resource} ${verbOf(within)}`
+  if (within !== undefined) return { command: `${resource} ${verbOf(within)}` }
   const isNamed = (prefix: string) => (list: List) =>
     list.contract.resource === `${prefix}${noun.replaceAll(' ', '-')}s`
   // Both services have rules.
@@ -86,7 +126,11 @@ export function listedBy(message: string, resource: string): string | undefined 
   // A field is about something else.
   const isOwn = ({ contract }: List) => field === undefined && contract.resource === resource
   const list = named ?? lists.find(isOwn)
-  return list && `${list.contract.resource} list`
+  if (list === undefined) return undefined
+  return {
+    command: `${list.contract.resource} list`,
+    ...(name !== undefined && named !== undefined && { missing: { name, names: nameListOf(list) } }),
+  }
 }
 
 /** Whether a field has the id of one of a resource: `path-mapping-id` of `path-mappings`. */

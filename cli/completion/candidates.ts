@@ -65,7 +65,8 @@ function placeAfter(program: CommandNode, words: readonly string[]): Place {
     } else {
       const next = operands === 0 ? commandNamed(path.at(-1)!, word) : undefined
       if (next === undefined) operands += 1
-      else path = [...path, next]
+      // What follows `help` is the line of a command.
+      else if (next.name !== 'help') path = [...path, next]
     }
   }
   return { path, operands, waiting }

@@ -3,7 +3,7 @@ import type { Addressed } from '../../subjects/kit/contract.ts'
 /** A list of the platform, and which field of its rows is the name. */
 export interface NameList extends Addressed {
   readonly column: string
-  readonly input: { readonly limit?: number }
+  readonly input: Readonly<Record<string, string | number>>
 }
 
 /** What can stand somewhere: one of some words, or a name that exists; anything, where it is neither. */

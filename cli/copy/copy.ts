@@ -3,7 +3,7 @@ import { type ErrorCode, GantryError, isGantryError } from '../../subjects/kit/e
 import { product } from '../../subjects/kit/names.ts'
 import { filesystems } from '../../subjects/filesystems/filesystems.ts'
 import { migrations } from '../../subjects/migrations/migrations.ts'
-import { defaultMetadata } from '../../subjects/migrations/model/terms.ts'
+import { type ActionPolicy, defaultMetadata } from '../../subjects/migrations/model/terms.ts'
 import type { VerificationLevel } from '../../subjects/migrations/model/verification-terms.ts'
 import { verifications } from '../../subjects/migrations/verifications.ts'
 import { plural } from '../../subjects/kit/plural.ts'
@@ -38,6 +38,7 @@ export interface CopyOptions {
   readonly exclude?: readonly string[]
   readonly include?: readonly string[]
   readonly attributes?: true
+  readonly checksum?: true
   readonly dryRun?: true
   readonly verifyLevel: VerificationLevel
 }
@@ -66,7 +67,9 @@ export async function copy(
     migrationId,
     rules: rulesOf(migrationId, source, options),
     attributes: options.attributes === true,
-  }
+    // As other tools that copy compare by default; what is the same is not copied again.
+    actionPolicy: options.checksum === true ? 'SkipIfDigestMatch' : 'SkipIfSizeAndTimeMatch',
+  } as const
   const signals = stopSignals(() => undefined)
   const phase = { isCopied: false }
   try {
@@ -128,6 +131,8 @@ interface Job {
   readonly rules: readonly GlobRule[]
   /** Whether extended attributes and access control lists are kept. */
   readonly attributes: boolean
+  /** By what a file at the target is the same. */
+  readonly actionPolicy: ActionPolicy
   /** The same for the same job. */
   readonly migrationId: string
 }
@@ -172,7 +177,7 @@ interface Prepared {
   readonly instead?: Instead
 }
 
-type Instead = Pick<Input<(typeof migrations)['plan']>, 'exclusions' | 'inclusions'>
+type Instead = Pick<Input<(typeof migrations)['plan']>, 'actionPolicy' | 'exclusions' | 'inclusions'>
 
 /** @param isTried whether source and target are checked, for which the target is written to */
 async function prepare(session: Session, job: Job, isTried: boolean): Promise<Prepared> {
@@ -221,7 +226,7 @@ async function takeBack(session: Session, made: Made): Promise<void> {
 async function prepared(
   session: Session,
   made: Made,
-  { source, target, rules, migrationId, attributes }: Job,
+  { source, target, rules, migrationId, attributes, actionPolicy }: Job,
   isTried: boolean,
 ): Promise<Prepared> {
   const { added } = made
@@ -244,11 +249,12 @@ async function prepared(
         `${migrationId} was made without --attributes: delete it with "${product} migrations delete ${migrationId}", then run the copy again`,
       )
     if (!isTried) {
-      const instead = await plannedRules(session, made, known, rules)
+      const instead = { ...(await plannedRules(session, made, known, rules)), actionPolicy }
       return { migration: known, made, isNew: false, isChanged: false, instead }
     }
-    const isChanged = await changeRules(session, known, rules)
-    return { migration: known, made, isNew: false, isChanged }
+    const hasOtherRules = await changeRules(session, known, rules)
+    const isCompared = await changePolicy(session, known, actionPolicy)
+    return { migration: known, made, isNew: false, isChanged: hasOtherRules || isCompared }
   }
   made.mapping =
     source.path === target.path ? undefined : await map(session, migrationId, [from, source], [to, target])
@@ -261,8 +267,7 @@ async function prepared(
     path: source.path,
     source: from.fileSystemId,
     target: to.fileSystemId,
-    // As other tools that copy compare by default; what is the same is not copied again.
-    actionPolicy: 'SkipIfSizeAndTimeMatch',
+    actionPolicy,
     scanOnlyMigration: true,
     autoStart: false,
     ...(attributes && { metadata: { ...defaultMetadata, attributes } }),
@@ -350,11 +355,7 @@ async function changeRules(
   const { migrationId, state } = migration
   const { added, removed } = differenceOf(migration, wanted)
   if (added.length === 0 && removed.length === 0) return false
-  if (!atRest.includes(state))
-    throw new GantryError(
-      'NOT_ALLOWED_IN_STATE',
-      `${migrationId} is ${state} with other globs: wait for it with "${product} watch ${migrationId}", or stop it with "${product} migrations stop ${migrationId}"`,
-    )
+  if (!atRest.includes(state)) throw underWay(migrationId, state, 'with other globs')
   for (const rule of added) {
     await makeRule(session, migrationId, rule)
     await session.call(contractsOf[rule.effect].attach, { migrationId, id: rule.id })
@@ -366,6 +367,33 @@ async function changeRules(
   }
   return true
 }
+
+/**
+ * Has a migration that was there compare in the way that is wanted now. Returns whether it did so in another.
+ * @throws GantryError NOT_ALLOWED_IN_STATE where it is under way
+ */
+async function changePolicy(
+  session: Session,
+  { migrationId, state, targetActionPolicy }: Migration,
+  actionPolicy: ActionPolicy,
+): Promise<boolean> {
+  if (targetActionPolicy === actionPolicy) return false
+  if (!atRest.includes(state))
+    throw underWay(
+      migrationId,
+      state,
+      actionPolicy === 'SkipIfDigestMatch' ? 'without --checksum' : 'with --checksum',
+    )
+  await session.call(migrations.update, { migrationId, actionPolicy })
+  return true
+}
+
+/** The error for a copy that goes on in another way. */
+const underWay = (migrationId: string, state: string, how: string): GantryError =>
+  new GantryError(
+    'NOT_ALLOWED_IN_STATE',
+    `${migrationId} is ${state} ${how}: wait for it with "${product} watch ${migrationId}", or stop it with "${product} migrations stop ${migrationId}"`,
+  )
 
 /** States in which a copy begins, or goes on. */
 const atRest: readonly Migration['state'][] = ['NONSCHEDULED', 'COMPLETED', 'STOPPED']
@@ -505,7 +533,9 @@ async function tellExclude(
   )
   if (path === undefined || path === '' || path === '/') return
   const glob = shellWord(asGlob(path))
-  context.terminal.err(`${printable(`To leave out paths, add --exclude, such as --exclude ${glob}.`)}\n`)
+  context.terminal.err(
+    `${printable(`To leave out paths, add --exclude, such as --exclude ${glob}. Or allow access, and run the same command again.`)}\n`,
+  )
 }
 
 /** Says what of the files the target did not keep. */
@@ -599,5 +629,9 @@ function resultText(verification: Verification): string {
     ...(message === undefined ? [] : [message]),
   ]
   const isCompared = message === undefined && unreadablePaths === 0
-  return `${isCompared ? `Verified by ${level}, with differences` : 'Not verified'}: ${why.join(', ')}; see "${product} verifications report ${id}".`
+  const fix =
+    verification.fileDigestMismatches > 0
+      ? '\nFiles of the same size and time are not copied again: add --checksum to compare their content.'
+      : ''
+  return `${isCompared ? `Verified by ${level}, with differences` : 'Not verified'}: ${why.join(', ')}; see "${product} verifications report ${id}".${fix}`
 }

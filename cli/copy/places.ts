@@ -89,6 +89,14 @@ export function placeOf(
   options: readonly string[],
   { env, cwd }: Pick<Context, 'env' | 'cwd'>,
 ): Place {
+  if (text.trim() === '')
+    throw new GantryError('INVALID_INPUT', 'SOURCE and TARGET must not be empty: name a folder or an address')
+  const { meant, rest } = /^(?<meant>[a-z0-9]+)\/\/(?<rest>[^/].*)$/s.exec(text)?.groups ?? {}
+  if (meant !== undefined && schemes[meant] !== undefined)
+    throw new GantryError(
+      'INVALID_INPUT',
+      `${text}: did you mean ${meant}://${rest}? For a folder of this name, use ./${meant}/${rest}`,
+    )
   const { scheme, host, below } =
     /^(?<scheme>[a-z0-9]+):\/\/(?<host>[^/]*)(?<below>.*)$/s.exec(text)?.groups ?? {}
   if (scheme !== undefined && host !== undefined) {

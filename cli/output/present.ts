@@ -16,6 +16,8 @@ import { yaml } from '../../config/yaml.ts'
 /** What a reply is shown with beside its form. */
 interface Shown extends Wanted {
   readonly input: Row
+  /** What to do next is said where no person looks as well: something is wrong. */
+  readonly isWrong?: boolean
 }
 
 /**
@@ -36,7 +38,7 @@ function show(
   terminal: Terminal,
   contract: Contract,
   reply: unknown,
-  { form, columns: typed, input }: Shown,
+  { form, columns: typed, input, isWrong = false }: Shown,
 ): void {
   const { columns, chart, next } = contract.cli ?? {}
   const schema = jsonSchema(contract.output)
@@ -73,7 +75,8 @@ function show(
   terminal.out(replyText(place, schema, shown, wide ? undefined : columns))
   const follows =
     isRow(reply) && next?.find(({ when }) => when === undefined || isMet(when, reply[when.field]))
-  if (follows && terminal.isTty) terminal.err(`Next: ${asTyped(terminal, filled(follows.command, reply))}\n`)
+  if (follows && (terminal.isTty || isWrong))
+    terminal.err(`Next: ${asTyped(terminal, filled(follows.command, reply))}\n`)
   const limit = typeof input['limit'] === 'number' ? input['limit'] : maxPageLength
   if (isRows(reply) && reply.length >= limit && Object.hasOwn(fieldsOf(contract.input), 'after')) {
     const last = shellArgument(String(reply.at(-1)?.[pageKeyOf(schema, columns)]))

@@ -64,6 +64,38 @@ function planFigures(reply: Row): Row {
   }
 }
 
+/** Of a key with more rules than these a screen would be full. */
+const maxShownRules = 8
+
+/** What a key may do: its rules where they are few, else how many there are. */
+function keyFigures(reply: Row): Row {
+  const rules = (way: string) => {
+    const allow = fieldOf(reply, `capabilities.${way}.allow`)
+    return Array.isArray(allow) ? allow : []
+  }
+  const [publish, subscribe] = [rules('pub'), rules('sub')]
+  if (publish.length + subscribe.length <= maxShownRules) return { capabilities: reply['capabilities'] }
+  const counted = `publish to ${plural(publish.length, 'subject')}, subscribe to ${plural(subscribe.length, 'subject')}`
+  return { permissions: `${counted} (all with --wide)` }
+}
+
+const key: View = {
+  fields: [
+    'id',
+    'name',
+    'notes',
+    'owner',
+    'kind',
+    'created',
+    'expires',
+    'lastUsed',
+    'revoked',
+    'oldTokenExpires',
+  ],
+  figures: keyFigures,
+  ifAny: ['roles', 'visible_extensions', 'token'],
+}
+
 const migration: View = {
   figures: migrationFigures,
   fields: [
@@ -100,6 +132,8 @@ const job = ['id', 'migrationId', 'status', 'message', 'createdAt', 'startedAt',
 export const views: Readonly<Record<string, View>> = {
   Migration: migration,
   AcceptedSource: migration,
+  Key: key,
+  NewKey: key,
   MigrationPlan: {
     fields: ['planId', 'migrationId', 'status', 'message', 'startedAt'],
     figures: planFigures,

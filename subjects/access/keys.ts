@@ -97,10 +97,7 @@ export const keys = resource('keys', {
       capabilities: Type.Optional(Capabilities),
       expiresInDays: ExpiresInDays,
     }),
-    output: strict({
-      ...Key.properties,
-      token: Token,
-    }),
+    output: model('NewKey', { ...Key.properties, token: Token }),
     errors: ['NOT_FOUND', 'EXCEEDS_ROLE', 'LIMIT_REACHED'],
     audit: { object: 'id', details: ['name', 'expiresInDays', 'role', 'capabilities'] },
     lasting: true,

@@ -114,7 +114,7 @@ export const migrationCommands = definitions({
     cli: { args: ['migrationId'] },
   },
   reset: {
-    summary: 'Reset a migration to start over (copied files stay)',
+    summary: 'Start a migration again from the beginning (copied files stay)',
     description:
       'Its queue, statistics and failures are deleted; copied files stay. A migration that was never started still needs to be started.',
     input: strict({

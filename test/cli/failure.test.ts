@@ -18,7 +18,7 @@ test('a path without its slash is told with it, and a wrong one is not', () => {
     report(terminal, withFlags(refused, shape, new Map([[field, given]])), { json: false })
     return terminal.written.err
   }
-  expect(text('docs/a')).toContain('--path (path) must be an absolute path (did you mean /docs/a?)')
+  expect(text('docs/a')).toContain('--path must be an absolute path (did you mean /docs/a?)')
   for (const given of ['../a', '/a//b']) expect(text(given)).not.toContain('did you mean')
 })
 

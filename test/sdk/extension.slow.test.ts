@@ -389,6 +389,8 @@ test('an extension that may not report says so once', async () => {
   extension.metrics.counter('jobs.total').add()
   await extension.stop()
   expect(errors).toEqual([
-    expect.stringMatching(/may not publish to gantry\.services\.v1\.observability\.report/),
+    expect.stringMatching(
+      /may not report metrics of an extension: it needs a rule for gantry\.services\.v1\.observability\.report/,
+    ),
   ])
 })

@@ -59,7 +59,7 @@ function ruleHandlers(
       await records.update(migrationId, (current) => {
         const has = current[field] ?? []
         if (has.includes(id))
-          throw new GantryError('ALREADY_EXISTS', `${migrationId} has the ${effect} ${id}`)
+          throw new GantryError('ALREADY_EXISTS', `${migrationId} already has the ${effect} ${id}`)
         return { ...current, [field]: [...has, id] }
       })
       return {}

@@ -48,6 +48,16 @@ test('what was changed at the target without another size or time, a verificatio
   const { code, out } = await copy(folder.from, folder.to, '--verify-level', 'digest')
   expect(code).toBe(1)
   expect(out).toContain('Verified by digest, with differences: 1 file with different content; see')
+  expect(out).toContain('add --checksum to compare their content')
+  const args = [folder.from, folder.to, '--verify-level', 'digest', '--checksum']
+  expect((await copy(...args, '--dry-run')).out).toContain('1 file')
+  expect(await copy(...args)).toMatchObject({ code: 0 })
+  expect(readFileSync(join(folder.to, 'a'), 'utf8')).toBe('one')
+  // The next one compares as usual.
+  writeFileSync(join(folder.to, 'a'), 'two')
+  execFileSync('touch', ['-r', join(folder.from, 'a'), join(folder.to, 'a')])
+  expect(await copy(folder.from, folder.to)).toMatchObject({ code: 0 })
+  expect(readFileSync(join(folder.to, 'a'), 'utf8')).toBe('two')
 })
 
 test('the same folders are the same copy, however they are typed', async () => {
@@ -221,7 +231,7 @@ test('what does not arrive is exit code 1', async () => {
   expect(code).toBe(1)
   expect(out).toMatch(/is completed with 1 failure: .*list them with: gantry migrations failures copy-/)
   expect(err).toMatch(
-    /Not verified, as the copy is incomplete; to verify what arrived, run "gantry verifications create copy-\S+ --level size"\.\nTo leave out paths, add --exclude, such as --exclude \/pipe\.\n$/,
+    /Not verified, as the copy is incomplete; to verify what arrived, run "gantry verifications create copy-\S+ --level size"\.\nTo leave out paths, add --exclude, such as --exclude \/pipe\. Or allow access, and run the same command again\.\n$/,
   )
 })
 
