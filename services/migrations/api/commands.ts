@@ -243,6 +243,8 @@ function resetOf(
     abortReason: _reason,
     abortCause: _cause,
     started: _started,
+    // As at a start: the folder of the target is taken as it is then.
+    targetIdentity: _target,
     recurrence,
     ...record
   } = restarted(current)
