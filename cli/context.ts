@@ -68,6 +68,10 @@ export function createContext(surroundings: Surroundings): Context {
       const session = await openSession(found, {
         server,
         startOf: (broker) => startCommand(homeFolder(surroundings), broker),
+        runningAt: async () => {
+          const { runningAt } = await import('./up/running.ts')
+          return runningAt(homeFolder(surroundings))
+        },
       })
       if (found.isUserSession) await refreshUserSession(session, surroundings)
       return session
