@@ -40,7 +40,7 @@ export async function endedState(
   using line = new ProgressLine(terminal)
   const ended = (one: Row) => {
     const look = async () => (await session.call(get, { [by]: one[by] })) as Row
-    return followed(one, look, (now) => (now[field] === is ? `${one[by]} is ${is}` : undefined), line)
+    return followed(one, look, (now) => (now[field] === is ? `${String(one[by])} is ${is}` : undefined), line)
   }
   if (!Array.isArray(reply)) return await ended(reply as Row)
   const all: Row[] = []
