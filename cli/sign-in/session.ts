@@ -31,8 +31,8 @@ export interface SessionOptions {
   readonly server?: string | undefined
   /** What starts the platform whose broker is at an address. */
   readonly startOf?: ((broker: string) => string) | undefined
-  /** Where the platform of the configuration folder listens, if it runs. */
-  readonly runningAt?: (() => Promise<string | undefined>) | undefined
+  /** Where the platform of the configuration folder listens, if that is not at this address. */
+  readonly elsewhere?: ((broker: string) => Promise<string | undefined>) | undefined
 }
 
 /**
@@ -41,10 +41,10 @@ export interface SessionOptions {
  */
 export async function openSession(
   { token, source, location }: FoundToken,
-  { server, startOf, runningAt }: SessionOptions = {},
+  { server, startOf, elsewhere }: SessionOptions = {},
 ): Promise<Session> {
   const url = server ?? location.nats
-  const connection = await connect(url, token, { source, startOf, runningAt })
+  const connection = await connect(url, token, { source, startOf, elsewhere })
   const answered = async <T>(answer: Promise<T>): Promise<T> => {
     try {
       return await answer
@@ -77,8 +77,8 @@ async function connect(
   {
     source,
     startOf = () => `${product} up`,
-    runningAt,
-  }: Pick<SessionOptions, 'startOf' | 'runningAt'> & { readonly source: string },
+    elsewhere,
+  }: Pick<SessionOptions, 'startOf' | 'elsewhere'> & { readonly source: string },
 ): Promise<NatsConnection> {
   try {
     return await connectWithToken(url, token, { name: 'cli', reconnect: false, timeoutMs: connectTimeoutMs })
@@ -92,7 +92,7 @@ async function connect(
       )
     }
     // It may have been started with other ports than when the token was made.
-    const running = await runningAt?.()
+    const running = await elsewhere?.(url)
     const fix =
       running === undefined || running === url
         ? `start the platform with "${startOf(url)}", or set another address with --server`

@@ -21,6 +21,12 @@ export function lastStart(home: string): LastStart | undefined {
   return text === undefined ? undefined : (JSON.parse(text) as LastStart)
 }
 
+/** Whether the platform of this folder was started last with another address of its broker. */
+export function isElsewhere(home: string, broker: string): boolean {
+  const last = lastStart(home)
+  return last !== undefined && last.broker !== broker
+}
+
 /** What starts the platform whose broker was there: with the flags of its last start where it is that of this folder. */
 export function startCommand(home: string, broker: string): string {
   const last = lastStart(home)

@@ -10,6 +10,7 @@ import { filesystems } from '../../../subjects/filesystems/filesystems.ts'
 import { keys } from '../../../subjects/access/keys.ts'
 import { migrations } from '../../../subjects/migrations/migrations.ts'
 import { alerts } from '../../../subjects/observability/alerts.ts'
+import { noteStart } from '../../../cli/up/last-start.ts'
 import { files, httpServers } from '../../../subjects/kit/names.ts'
 import { platform as platformContracts } from '../../../subjects/platform/platform.ts'
 import { makeCertificates, noCertificates } from '../../support/certificates.ts'
@@ -117,6 +118,7 @@ test('a platform that is away', async () => {
 
 test('a token with the address of an earlier start is told where the platform listens now', async () => {
   const { location, keyId, secret } = parseToken(platform.operatorToken)!
+  noteStart(platform.home, { broker: platform.tcpUrl, flags: [] })
   const before = formatToken({ ...location, nats: 'nats://127.0.0.1:1' }, keyId, secret)
   const env = { GANTRY_HOME: platform.home, GANTRY_TOKEN: before }
   const { code, err } = await gantry(['info'], { env })
