@@ -59,7 +59,7 @@ export function createContext(surroundings: Surroundings): Context {
     ...surroundings,
     connect: async ({ server, tokenFile }) => {
       // Loaded when a command needs them: help and completion answer sooner without.
-      const [{ findToken, homeFolder }, { openSession }, { startCommand }] = await Promise.all([
+      const [{ findToken, homeFolder }, { openSession }, { isElsewhere, startCommand }] = await Promise.all([
         import('./sign-in/token.ts'),
         import('./sign-in/session.ts'),
         import('./up/last-start.ts'),
@@ -68,6 +68,13 @@ export function createContext(surroundings: Surroundings): Context {
       const session = await openSession(found, {
         server,
         startOf: (broker) => startCommand(homeFolder(surroundings), broker),
+        elsewhere: async (broker) => {
+          const home = homeFolder(surroundings)
+          // What can tell for sure loads much; most often there is no other address.
+          if (!isElsewhere(home, broker)) return undefined
+          const { runningAt } = await import('./up/running.ts')
+          return runningAt(home)
+        },
       })
       if (found.isUserSession) await refreshUserSession(session, surroundings)
       return session

@@ -5,7 +5,7 @@ import { product } from '../../subjects/kit/names.ts'
 import { contracts } from '../../subjects/index.ts'
 import { nearest } from '../../subjects/kit/nearest.ts'
 import { namesOf } from '../completion/names.ts'
-import { endedJob } from './job-end.ts'
+import { endedJob, endedState } from './job-end.ts'
 import { isMaking, listedBy } from './lists.ts'
 import type { RunContract } from './contract-command.ts'
 import { type Context, type Globals, withSession } from '../context.ts'
@@ -99,21 +99,24 @@ const isFailure = ({ cli }: Contract, reply: unknown): boolean =>
   cli?.failed !== undefined &&
   (reply as Readonly<Record<string, unknown>>)[cli.failed.field] === cli.failed.is
 
-/** The job that a reply is, as it has ended. */
+/** What a reply is, or has begun, as it has ended. */
 async function endOf(
   session: Session,
   terminal: Terminal,
   { resource, cli }: Contract,
   reply: unknown,
 ): Promise<unknown> {
-  const { verb, by } = cli!.waits!
-  const get = contracts.find((one) => one.resource === resource && one.verb === verb)!
+  const { by, ...waits } = cli!.waits!
+  const get = contracts.find((one) => one.resource === resource && one.verb === waits.verb)!
+  if ('while' in waits) return endedState(session, terminal, reply, get, { by, ...waits.while })
   return endedJob(session, terminal, reply, get, { [by]: (reply as { readonly id: string }).id })
 }
 
-function hasEndedWell({ cli }: Contract, reply: unknown): boolean {
+function hasEndedWell(contract: Contract, reply: unknown): boolean {
+  const waits = contract.cli!.waits!
+  if ('while' in waits) return !isFailure(contract, reply)
   const job = reply as Readonly<Record<string, unknown>>
-  return job['status'] === 'COMPLETE' && cli!.waits!.zero.every((name) => job[name] === 0)
+  return job['status'] === 'COMPLETE' && waits.zero.every((name) => job[name] === 0)
 }
 
 /** The reply, once it is the last word. */

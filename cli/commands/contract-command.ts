@@ -10,11 +10,13 @@ import { printableLines } from '../output/terminal.ts'
 /** The flag of commands that ask for confirmation; see `confirmOwn` and `confirms` of a contract. */
 export const yesFlag = 'yes'
 
-/** The flag of commands that begin a job; see `waits` of a contract. */
+/** The flag of commands that begin what goes on after the reply; see `waits` of a contract. */
 export const waitFlag = 'wait'
 
-const waitHelp = ({ zero }: NonNullable<CliShape['waits']>): string =>
-  `wait until it has ended; the exit code is ${exitCodes.failed.status} unless it is complete, with ${zero.join(' and ')} 0`
+const waitHelp = (waits: NonNullable<CliShape['waits']>): string =>
+  'while' in waits
+    ? `wait until ${waits.while.field} is no longer ${waits.while.is}`
+    : `wait until it has ended; the exit code is ${exitCodes.failed.status} unless it is complete, with ${waits.zero.join(' and ')} 0`
 
 /** Switches something on, or off as `--no-…`. */
 export class Switch extends Option {}

@@ -9,7 +9,7 @@ import type { Terminal } from '../output/terminal.ts'
 import { views } from '../output/views.ts'
 import type { Session } from '../sign-in/session.ts'
 
-/** Between two looks at a job, which counts about as often. */
+/** Between two looks at what goes on; a job counts about as often. */
 const intervalMs = 500
 
 /** A job as it has ended; until then its figures are shown. @param get shows it */
@@ -21,12 +21,45 @@ export async function endedJob<C extends Contract>(
   input: Input<C>,
 ): Promise<Output<C>> {
   using line = new ProgressLine(terminal)
-  let now = job
+  const look = () => session.call(get, input)
   // Only jobs are waited for.
-  while (!hasEnded(now)) {
-    line.show(progressText(get, now))
+  return await followed(job, look, (now) => (hasEnded(now) ? undefined : progressText(get, now)), line)
+}
+
+/**
+ * A reply as it is once it has left a state; a list of such once all have. Until then the one that is waited for is shown.
+ * @param get shows one, by the field `by`
+ */
+export async function endedState(
+  session: Pick<Session, 'call'>,
+  terminal: Terminal,
+  reply: unknown,
+  get: Contract,
+  { by, field, is }: { readonly by: string; readonly field: string; readonly is: string },
+): Promise<unknown> {
+  using line = new ProgressLine(terminal)
+  const ended = (one: Row) => {
+    const look = async () => (await session.call(get, { [by]: one[by] })) as Row
+    return followed(one, look, (now) => (now[field] === is ? `${String(one[by])} is ${is}` : undefined), line)
+  }
+  if (!Array.isArray(reply)) return await ended(reply as Row)
+  const all: Row[] = []
+  for (const one of reply as Row[]) all.push({ ...one, [field]: (await ended(one))[field] })
+  return all
+}
+
+/** What goes on, once it has ended. @param goingOn what is shown meanwhile; undefined when it has ended */
+async function followed<T>(
+  first: T,
+  look: () => Promise<T>,
+  goingOn: (now: T) => string | undefined,
+  line: ProgressLine,
+): Promise<T> {
+  let now = first
+  for (let text = goingOn(now); text !== undefined; text = goingOn(now)) {
+    line.show(text)
     await new Promise((resolve) => setTimeout(resolve, intervalMs))
-    now = await session.call(get, input)
+    now = await look()
   }
   return now
 }

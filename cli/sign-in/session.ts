@@ -31,6 +31,8 @@ export interface SessionOptions {
   readonly server?: string | undefined
   /** What starts the platform whose broker is at an address. */
   readonly startOf?: ((broker: string) => string) | undefined
+  /** Where the platform of the configuration folder listens, if that is not at this address. */
+  readonly elsewhere?: ((broker: string) => Promise<string | undefined>) | undefined
 }
 
 /**
@@ -39,10 +41,10 @@ export interface SessionOptions {
  */
 export async function openSession(
   { token, source, location }: FoundToken,
-  { server, startOf }: SessionOptions = {},
+  { server, startOf, elsewhere }: SessionOptions = {},
 ): Promise<Session> {
   const url = server ?? location.nats
-  const connection = await connect(url, token, { source, startOf })
+  const connection = await connect(url, token, { source, startOf, elsewhere })
   const answered = async <T>(answer: Promise<T>): Promise<T> => {
     try {
       return await answer
@@ -72,7 +74,11 @@ export async function openSession(
 async function connect(
   url: string,
   token: string,
-  { source, startOf = () => `${product} up` }: Pick<SessionOptions, 'startOf'> & { readonly source: string },
+  {
+    source,
+    startOf = () => `${product} up`,
+    elsewhere,
+  }: Pick<SessionOptions, 'startOf' | 'elsewhere'> & { readonly source: string },
 ): Promise<NatsConnection> {
   try {
     return await connectWithToken(url, token, { name: 'cli', reconnect: false, timeoutMs: connectTimeoutMs })
@@ -85,11 +91,13 @@ async function connect(
         { cause: error },
       )
     }
-    throw new GantryError(
-      'UNAVAILABLE',
-      `${url} does not respond: start the platform with "${startOf(url)}", or set another address with --server`,
-      { cause: error },
-    )
+    // It may have been started with other ports than when the token was made.
+    const running = await elsewhere?.(url)
+    const fix =
+      running === undefined || running === url
+        ? `start the platform with "${startOf(url)}", or set another address with --server`
+        : `the platform of this configuration folder listens at ${running} now, so add --server ${running}`
+    throw new GantryError('UNAVAILABLE', `${url} does not respond: ${fix}`, { cause: error })
   }
 }
 

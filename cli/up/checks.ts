@@ -3,6 +3,11 @@ import { existsSync, readFileSync, statfsSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { isGantryError } from '../../subjects/kit/errors.ts'
 import { filesystems } from '../../subjects/filesystems/filesystems.ts'
+import { brokenReasons } from '../../subjects/migrations/model/condition-terms.ts'
+import { migrations } from '../../subjects/migrations/migrations.ts'
+import { alerts } from '../../subjects/observability/alerts.ts'
+import { plural } from '../../subjects/kit/plural.ts'
+import { shellArgument } from '../../subjects/kit/shell-word.ts'
 import { platform } from '../../subjects/platform/platform.ts'
 import { files, product, title } from '../../subjects/kit/names.ts'
 import { version } from '../../broker/common/version.ts'
@@ -137,6 +142,8 @@ export async function platformChecks(session: Session): Promise<Check[]> {
     answered('version', versionCheck(session)),
     answered('health', componentChecks(session)),
     answered('stores', storeChecks(session)),
+    answered('migrations', migrationChecks(session)),
+    answered('alerts', alertChecks(session)),
   ])
   return parts.flat()
 }
@@ -198,4 +205,40 @@ async function storeChecks(session: Session): Promise<Check[]> {
       `run "${product} filesystems check-stored ${fsId}" for details`,
     ),
   )
+}
+
+/** So many migrations that are blocked are shown; the others are counted. */
+const maxBlocked = 5
+
+async function migrationChecks(session: Session): Promise<Check[]> {
+  const { overallCount, ...states } = await session.call(migrations.summary, {})
+  if (overallCount === 0) return []
+  const all = Object.values(states).flatMap((list) => ('migrations' in list ? list.migrations : []))
+  const blocked = all.flatMap(({ id, conditions }) => {
+    const condition = conditions.find(({ reason }) => brokenReasons.includes(reason))
+    return condition === undefined ? [] : [{ id, detail: condition.message }]
+  })
+  if (blocked.length === 0) return [ok('migrations', 'none is blocked')]
+  const more = blocked.length - maxBlocked
+  return [
+    ...blocked
+      .slice(0, maxBlocked)
+      .map(({ id, detail }) =>
+        fail(`migration ${id}`, detail, `run "${product} migrations get ${shellArgument(id)}" for details`),
+      ),
+    ...(more > 0
+      ? [fail('migrations', `${more} more are blocked`, `run "${product} migrations list" for all`)]
+      : []),
+  ]
+}
+
+async function alertChecks(session: Session): Promise<Check[]> {
+  const firing = await session.call(alerts.list, { state: 'firing' })
+  const [worst] = firing.toSorted(
+    (one, other) => Number(other.severity === 'critical') - Number(one.severity === 'critical'),
+  )
+  if (worst === undefined) return [ok('alerts', 'none is firing')]
+  const others = firing.length === 1 ? '' : ` (and ${plural(firing.length - 1, 'other alert')})`
+  const found = worst.severity === 'critical' ? fail : warn
+  return [found('alerts', `${worst.summary}${others}`, `run "${product} alerts list --state firing" for all`)]
 }

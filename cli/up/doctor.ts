@@ -1,4 +1,3 @@
-import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { isGantryError } from '../../subjects/kit/errors.ts'
 import { type Capabilities, type Key, keys } from '../../subjects/access/keys.ts'
@@ -14,7 +13,8 @@ import { type Check, hostChecks, platformChecks } from './checks.ts'
 import { findToken, type FoundToken, homeFolder } from '../sign-in/token.ts'
 
 interface Finding {
-  readonly valid: boolean
+  /** Unknown where the platform does not answer. */
+  readonly valid?: boolean
   readonly source: string
   readonly platform: string
   readonly explanation: string
@@ -35,7 +35,7 @@ export async function doctor(context: Context, globals: Globals): Promise<number
   const rows: (readonly [string, string])[] = [
     ['token', source],
     ['platform', platform],
-    ['valid', valid ? 'yes' : 'no'],
+    ['valid', valid === undefined ? 'unknown' : valid ? 'yes' : 'no'],
     ['explanation', explanation],
     ...(may === undefined
       ? []
@@ -97,7 +97,8 @@ async function examined(context: Context, globals: Globals): Promise<Examined> {
     const explanation = await reasonOf(context, globals, found, error)
     const isUp = status !== exitCodes.unreachable.status
     checks.unshift(failed(isUp ? 'token' : 'platform', explanation))
-    return { finding: { ...about, valid: false, explanation }, status, isUp, checks }
+    const finding = { ...about, ...(isUp ? { valid: false } : {}), explanation }
+    return { finding, status, isUp, checks }
   }
 }
 
@@ -120,21 +121,8 @@ async function withoutToken(context: Context, globals: Globals, reason: string):
   try {
     return of(true, await asOperator(context, globals, platformChecks))
   } catch {
-    return of(await isRunning(homeFolder(context)), [])
-  }
-}
-
-/** Whether the platform of a configuration folder runs, whoever may call it. */
-async function isRunning(home: string): Promise<boolean> {
-  if (!existsSync(join(home, files.config))) return false
-  try {
-    const { connectToRunning } = await import('./running.ts')
-    const connection = await connectToRunning(home, 'doctor')
-    await connection?.close()
-    return connection !== undefined
-  } catch {
-    // Why is among the checks of the configuration.
-    return false
+    const { runningAt } = await import('./running.ts')
+    return of((await runningAt(homeFolder(context))) !== undefined, [])
   }
 }
 

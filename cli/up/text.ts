@@ -12,6 +12,7 @@ import type { Platform } from '../assembly/platform.ts'
 import { pairsText } from '../output/table.ts'
 import type { Terminal } from '../output/terminal.ts'
 import { composeVariable } from '../typed-command.ts'
+import type { LastStart } from './last-start.ts'
 
 /** Of what `gantry up` prints when everything is there. */
 export const lastLine = 'Press Ctrl-C to stop.'
@@ -46,6 +47,17 @@ export function readyText(
     `  ${gantry} filesystems create-local here --role source --fs-root /usr/share\n`,
     `${lastLine}\n`,
   ].join('')
+}
+
+/** That the ports are others than those of the last start: tokens have the addresses of the time when they were created. */
+export function movedText(
+  terminal: Terminal,
+  env: NodeJS.ProcessEnv,
+  { broker, flags }: LastStart,
+  tcpUrl: string,
+): string {
+  const same = flags.length === 0 ? 'the same ports' : `"${startText(terminal, env, flags)}"`
+  return `The last start listened at ${broker}: tokens created then contain its addresses. Use them with --server ${tcpUrl}, or start with ${same}.\n`
 }
 
 function signInLines(

@@ -18,8 +18,8 @@ import { stopSignals } from '../signals.ts'
 import { homeFolder } from '../sign-in/token.ts'
 import { buildUi } from '../../ui/build/build.ts'
 import { composeVariable } from '../typed-command.ts'
-import { noteStart } from './last-start.ts'
-import { readyText, startText } from './text.ts'
+import { lastStart, noteStart } from './last-start.ts'
+import { movedText, readyText, startText } from './text.ts'
 
 export interface UpOptions {
   readonly logLevel: string
@@ -63,8 +63,11 @@ export async function up(context: Context, options: UpOptions): Promise<number> 
       },
       log,
     })
+    const last = lastStart(home)
     noteStart(home, { broker: platform.tcpUrl, flags: lastingFlags(options, given, env) })
     if (!stopping) {
+      if (last !== undefined && last.broker !== platform.tcpUrl)
+        terminal.out(movedText(terminal, env, last, platform.tcpUrl))
       terminal.out(readyText(terminal, platform, { home, env, seconds: process.uptime() }))
       platform.markPasswordsSeen()
     }

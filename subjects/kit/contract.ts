@@ -54,10 +54,13 @@ export interface CliShape {
     readonly while: { readonly field: string; readonly is: string }
   }
   /**
-   * The reply is a job that goes on after it: with `--wait` the command follows it with this verb, which takes its id by
-   * this field, and fails where one of the fields of what came of it is not zero.
+   * What was asked for goes on after the reply: with `--wait` the command follows it with this verb, which takes its id by
+   * this field. Of a job it fails where one of the fields of what came of it is not zero; what has a state, or each of a list
+   * of such, is followed while it is in it.
    */
-  readonly waits?: { readonly verb: string; readonly by: string; readonly zero: readonly string[] }
+  readonly waits?: { readonly verb: string; readonly by: string } & (
+    { readonly zero: readonly string[] } | { readonly while: { readonly field: string; readonly is: string } }
+  )
   /**
    * Done to the very key that asks, it may lock its owner out: the command asks for confirmation then. `key` is the field
    * with the id of the key; where `with` is given, it does so only if that field is.

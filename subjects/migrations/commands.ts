@@ -40,6 +40,9 @@ const resumable = Type.Optional(
   Switch(true, 'Keep the remaining work, so that the migration can be resumed; default: true'),
 )
 
+/** Work in progress is finished after the reply. */
+const untilStopped = { verb: 'get', by: 'migrationId', while: { field: 'state', is: 'STOPPING' } } as const
+
 /** What became of each migration when a command was for all. */
 const Outcomes = list(
   model('CommandOutcome', {
@@ -96,7 +99,7 @@ export const migrationCommands = definitions({
     ...command,
     audit: { ...command.audit, details: ['resumable'] },
     http: [{ method: 'POST', path: '/api/v1/migrations/{migrationId}/stop' }],
-    cli: { args: ['migrationId'] },
+    cli: { args: ['migrationId'], waits: untilStopped },
   },
   'stop-all': {
     summary: 'Stop all running and waiting migrations',
@@ -104,6 +107,7 @@ export const migrationCommands = definitions({
     output: Outcomes,
     ...commandToAll,
     http: [{ method: 'POST', path: '/api/v1/migrations/stop' }],
+    cli: { waits: untilStopped },
   },
   resume: {
     summary: 'Resume a stopped migration',

@@ -316,11 +316,12 @@ test('what takes away many objects, or files, asks first; without a terminal it 
 
 test('a platform that is not there is exit code 3', async () => {
   const server = `nats://127.0.0.1:${await freePort()}`
-  const { code, err } = await operator('info', '--server', server)
+  const away = (...args: string[]) => gantry(args, { env: { GANTRY_TOKEN: platform.operatorToken } })
+  const { code, err } = await away('info', '--server', server)
   expect(code).toBe(3)
   expect(err).toMatch(
     /^error: nats:\S+ does not respond: start the platform with "gantry up".*\(UNAVAILABLE\)\n$/,
   )
-  const json = await operator('info', '--server', server, '--json')
+  const json = await away('info', '--server', server, '--json')
   expect(JSON.parse(json.err)).toMatchObject({ code: 'UNAVAILABLE' })
 })

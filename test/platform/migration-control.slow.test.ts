@@ -10,6 +10,7 @@ import { encodeItem, startRegion } from '../../services/engine/items/items.ts'
 import { Collection } from '../../broker/state/collection.ts'
 import { Progress } from '../../services/migrations/progress/progress.ts'
 import { FilesystemRecord } from '../../services/filesystems/record.ts'
+import { gantry } from '../cli/support.ts'
 import { migrations } from '../../subjects/migrations/migrations.ts'
 import { compareTrees } from '../support/compare-trees.ts'
 import { addLocal, createFolder, migrate, nextEvent, outcomeOf } from '../support/migrations.ts'
@@ -93,6 +94,27 @@ test('stopped in the middle and resumed, again and again: all arrives, and is co
     ...['SCHEDULED', 'RUNNING', 'COMPLETED'],
   ])
   expect(states.toSorted((one, other) => (one.since < other.since ? -1 : 1))).toEqual(states)
+})
+
+test('the command line waits for the end of a stop, also of one that another has asked for', async () => {
+  const { target } = await newTarget()
+  const migrationId = 'stop and wait'
+  const env = { GANTRY_HOME: platform.home }
+  await platform.call(migrations.create, { migrationId, path: '/', source: 'many', target, autoStart: true })
+  await until('some files have arrived', async () => (await progressOf(migrationId)).filesMigrated > 0)
+  await platform.call(migrations.stop, { migrationId, resumable: false })
+  const { out, code } = await gantry(['migrations', 'stop', migrationId, '--wait', '--json'], { env })
+  // Where it had stopped already, there is nothing to stop.
+  if (code === 0) expect(JSON.parse(out)).toMatchObject({ migrationId, state: 'STOPPED', resumable: false })
+  await until('it has stopped', async () => {
+    const { state } = await platform.call(migrations.get, { migrationId })
+    return state === 'STOPPED'
+  })
+  const reset = await gantry(['migrations', 'reset', migrationId], { env })
+  expect(reset.code).toBe(0)
+  const all = await gantry(['migrations', 'stop-all', '--wait', '--json'], { env })
+  expect(all.code).toBe(0)
+  expect(JSON.parse(all.out)).toContainEqual({ migrationId, done: true, state: 'STOPPED' })
 })
 
 test(

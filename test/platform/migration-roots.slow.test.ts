@@ -9,7 +9,10 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { join } from 'node:path'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import pino from 'pino'
+import { afterAll, beforeAll, expect, test, vi } from 'vitest'
+import { Roots } from '../../services/migrations/execution/roots.ts'
+import { filesystems } from '../../subjects/filesystems/filesystems.ts'
 import { bandwidth } from '../../subjects/migrations/bandwidth.ts'
 import { migrations } from '../../subjects/migrations/migrations.ts'
 import { compareTrees } from '../support/compare-trees.ts'
@@ -124,6 +127,54 @@ test('a live migration waits for its source until another folder is accepted in 
   renameSync(`${to}-away`, to)
   await live.untilEqual()
   await platform.call(migrations.stop, { migrationId: 'live' })
+})
+
+test('a reset takes the folder of the target as it is then, and tells once in the log why it could not go on', async () => {
+  const lines: { level: number; msg: string; reason?: string; migration?: string; err?: unknown }[] = []
+  const log = pino({ level: 'warn' }, { write: (line: string) => void lines.push(JSON.parse(line)) })
+  await using own = await startTestPlatform({ log })
+  using folder = createFolder('from', 'to', 'other')
+  writeFileSync(join(folder.from, 'file'), 'content')
+  await addLocal(own, 'from', 'source', folder.from)
+  await addLocal(own, 'to', 'target', folder.to)
+  const migrationId = 'moved'
+  await own.call(migrations.create, {
+    migrationId,
+    path: '/',
+    source: 'from',
+    target: 'to',
+    scanOnlyMigration: false,
+    autoStart: true,
+  })
+  const get = () => own.call(migrations.get, { migrationId })
+  await until('it follows', async () => (await get()).state === 'LIVE')
+  await own.call(migrations.stop, { migrationId })
+  await until('it has stopped', async () => (await get()).state === 'STOPPED')
+  await own.call(filesystems['update-local'], { fileSystemId: 'to', fsRoot: folder.other })
+
+  await own.call(migrations.reset, { migrationId })
+  await until('all is at the other folder', async () => {
+    const { state, conditions } = await get()
+    expect(conditions.map(({ reason }) => reason)).not.toContain('CANNOT_GO_ON')
+    return state === 'LIVE' && readdirSync(folder.other).includes('file')
+  })
+
+  // The folder is another one by now: it waits, tries again and again, and says so once.
+  const tries = vi.spyOn(Roots, 'watch')
+  rmSync(folder.other, { recursive: true })
+  mkdirSync(folder.other)
+  await until('it says so', async () =>
+    (await get()).conditions.some(({ reason }) => reason === 'CANNOT_GO_ON'),
+  )
+  await until('it was tried some times', () => tries.mock.calls.length > 4)
+  tries.mockRestore()
+  const told = lines.filter(({ msg }) => msg.startsWith('A migration cannot continue'))
+  expect(told).toHaveLength(1)
+  expect(told[0]).toMatchObject({
+    migration: migrationId,
+    reason: expect.stringContaining('is not the folder that the migration started with'),
+  })
+  expect(told[0]).not.toHaveProperty('err')
 })
 
 test('a scan whose target was another folder for a while begins anew when it is there again', async () => {

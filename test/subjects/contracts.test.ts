@@ -207,18 +207,19 @@ describe.each(named(declared))('%s', (subject, contract) => {
 
 const commands = contracts.filter(({ cli }) => cli !== undefined)
 
+/** Of a list its items, of an object its fields and those of the lists in it, however deep. */
+const shownIn = (schema: JsonSchema): JsonSchema[] => [
+  schema,
+  ...(schema.items === undefined ? [] : shownIn(schema.items)),
+  ...Object.values(schema.properties ?? {}).flatMap(shownIn),
+]
+
 test.each(named(commands))(
   '%s has a command of input fields, and columns of output fields',
   (_, contract) => {
     const { args = [], columns = [], secrets = [] } = contract.cli ?? {}
     const fields = Object.keys(fieldsOf(contract.input))
     const reply = jsonSchema(contract.output)
-    // Of a list its items, of an object its fields and those of the lists in it, however deep.
-    const shownIn = (schema: JsonSchema): JsonSchema[] => [
-      schema,
-      ...(schema.items === undefined ? [] : shownIn(schema.items)),
-      ...Object.values(schema.properties ?? {}).flatMap(shownIn),
-    ]
     const shown = shownIn(reply)
     expect([...args, ...secrets].filter((name) => !fields.includes(name))).toEqual([])
     expect(repeated(args)).toEqual([])
@@ -230,11 +231,15 @@ test.each(named(commands))(
 test.each(named(commands.filter(({ cli }) => cli?.waits !== undefined)))(
   '%s waits with a verb that shows the job, and fails by fields that it has',
   (_, { resource, output, cli }) => {
-    const { verb, by, zero } = cli!.waits!
+    const { verb, by, ...waits } = cli!.waits!
     const get = contracts.find((one) => one.resource === resource && one.verb === verb)!
     expect(jsonSchema(get.input).required).toEqual([by])
-    expect(Object.keys(fieldsOf(get.output))).toEqual(expect.arrayContaining(['status', ...zero]))
-    expect(Object.keys(fieldsOf(output))).toContain('id')
+    const needed = 'while' in waits ? [by, waits.while.field] : ['status', ...waits.zero]
+    expect(Object.keys(fieldsOf(get.output))).toEqual(expect.arrayContaining(needed))
+    const shown = 'while' in waits ? needed : ['id']
+    const isShown = (name: string) =>
+      shownIn(jsonSchema(output)).some((schema) => fieldSchema(schema, name) !== undefined)
+    expect(shown.filter((name) => !isShown(name))).toEqual([])
   },
 )
 

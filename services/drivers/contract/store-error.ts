@@ -74,7 +74,9 @@ export function storeError(error: unknown): StoreError {
  * folder is made again at the next try.
  */
 export function targetError(error: unknown): StoreError {
-  const { failure, message, retryAfterMs } = storeError(error)
+  const known = storeError(error)
+  const { failure, retryAfterMs } = known
+  const message = known.messageFor('target')
   const options = {
     cause: error,
     side: 'target',

@@ -45,10 +45,16 @@ const wordsByCode: Record<string, string> = {
   ELOOP: 'a symbolic link stands here; links are not followed',
 }
 
-/** Of a file that is only read. */
+/** Of what is only read, as all of a source is. */
 const wordsOfReading: Record<string, string> = {
   ...wordsByCode,
   EACCES: 'permission denied: allow the user that runs Gantry to read it and to enter its folder',
+}
+
+/** Of a folder that is only listed. */
+const wordsOfListing: Record<string, string> = {
+  ...wordsByCode,
+  EACCES: 'permission denied: allow the user that runs Gantry to read and enter it',
 }
 
 /** Whether a thrown value is the operating system's error of this code. */
@@ -60,7 +66,12 @@ export const isErrno = (error: unknown, code: string): boolean =>
  * system error (a fault of ours) is handed back to be thrown as it is.
  * @param side which side of a copy it was
  */
-export const localError = (error: unknown, side?: StoreSide): unknown => saidError(error, side, wordsByCode)
+export const localError = (error: unknown, side?: StoreSide): unknown =>
+  saidError(error, side, side === 'source' ? wordsOfReading : wordsByCode)
+
+/** The same of what was to be read, or a folder to be listed; at a target, more is wanted of it. */
+export const readError = (error: unknown): unknown => saidError(error, undefined, wordsOfReading)
+export const listError = (error: unknown): unknown => saidError(error, undefined, wordsOfListing)
 
 /** Opens a file of which nothing but reading is wanted. Throws system errors; `permission` where that is denied, and says no more. */
 export function reading<T>(open: () => T): T {
@@ -79,9 +90,13 @@ function saidError(error: unknown, side: StoreSide | undefined, wordsOf: Record<
   if (!(error instanceof Error)) return error
   const { code, errno, syscall } = error as NodeJS.ErrnoException
   if (code === undefined || errno === undefined) return error
-  const words = wordsOf[code] ?? getSystemErrorMessage(errno) ?? 'unknown error'
-  const message = `${words} (${code}${syscall === undefined ? '' : ` in ${syscall}`})`
-  return new StoreError(failureByCode[code] ?? 'io', message, { cause: error, side })
+  const messageBy = (words: Record<string, string>) =>
+    `${words[code] ?? getSystemErrorMessage(errno) ?? 'unknown error'} (${code}${syscall === undefined ? '' : ` in ${syscall}`})`
+  return new StoreError(failureByCode[code] ?? 'io', messageBy(wordsOf), {
+    cause: error,
+    side,
+    ...(wordsOf[code] === wordsByCode[code] ? {} : { targetMessage: messageBy(wordsByCode) }),
+  })
 }
 
 /**
@@ -112,7 +127,7 @@ export function orGone<T>(otherwise: T, work: () => T): T {
   } catch (error) {
     const isGone = error instanceof StoreError && error.failure === 'gone'
     if (isGone || isErrno(error, 'ENOENT') || isNoFolder(error)) return otherwise
-    throw localError(error)
+    throw readError(error)
   }
 }
 
@@ -148,7 +163,7 @@ export const noFolder = 'this is not a folder'
  * @param root as it was given: what the system says does not name it
  */
 export function probeError(error: unknown, root: string): unknown {
-  const known = localError(error)
+  const known = listError(error)
   if (!(known instanceof StoreError)) return known
   const failures: Partial<Record<FailureClass, FailureClass>> = { gone: 'gone', permission: 'refused' }
   const failure = failures[known.failure] ?? 'unreachable'
@@ -159,8 +174,10 @@ export function probeError(error: unknown, root: string): unknown {
       : '; use the folder that it is in',
   }
   const what = `fsRoot ${root}: ${known.message}`
+  const atTarget = known.targetMessage === undefined ? undefined : `fsRoot ${root}: ${known.targetMessage}`
   return new StoreError(failure, `${what}${fixes[known.failure] ?? ''}`, {
     cause: error,
+    targetMessage: atTarget,
     ...(isMissing && {
       targetMessage: `${what}; check that it is mounted, or create it on the host of the platform (in a container, inside it): "mkdir -p ${shellArgument(root)}"`,
     }),

@@ -37,7 +37,7 @@ import { LocalHold } from './hold.ts'
 import { hostFolderAt } from './host-folder.ts'
 import { placesBelow } from './place/places.ts'
 import { LocalGuard } from './guard.ts'
-import { isErrno, isNoFolder, localError, locally, orGone, probeError } from './errors.ts'
+import { isErrno, isNoFolder, listError, localError, locally, orGone, probeError } from './errors.ts'
 import { replaceFile, replaceLink, setFileAttributes, writeVerified } from './file.ts'
 import { flushFileSystems } from './write/flush.ts'
 import { checkRootFolder, applyAttributes, makeFolder } from './folder.ts'
@@ -215,7 +215,7 @@ export class LocalDriver implements Driver {
         yield { entries }
       }
     } catch (error) {
-      throw isNoFolder(error) ? new StoreError('gone', 'there is no such folder') : localError(error)
+      throw isNoFolder(error) ? new StoreError('gone', 'there is no such folder') : listError(error)
     } finally {
       batches?.return(undefined)
     }

@@ -69,7 +69,8 @@ export function commandHandlers(
   const stop = (migrationId: string, resumable: boolean) =>
     command(records, migrationId, 'stop', (record) => ({
       ...record,
-      resumable,
+      // Remaining work that is to be discarded is not kept because somebody else stops it, too.
+      resumable: resumable && (record.state !== 'STOPPING' || record.resumable),
       abortReason: 'MANUALLY_ABORTED_BY_USER',
     }))
   /** What is not cleared here, because the process dies, is cleared at the next start. */
@@ -243,6 +244,8 @@ function resetOf(
     abortReason: _reason,
     abortCause: _cause,
     started: _started,
+    // As at a start: the folder of the target is taken as it is then.
+    targetIdentity: _target,
     recurrence,
     ...record
   } = restarted(current)

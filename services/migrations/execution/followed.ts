@@ -30,6 +30,8 @@ export interface Followed {
   behindMs: number | undefined
   /** Why the work broke off last; that the source has been replaced is in the record. */
   problem: string | undefined
+  /** Why it broke off, as the log was told last. */
+  logged: string | undefined
   readonly roots: KnownRoots
 }
 
@@ -43,6 +45,7 @@ export const newFollowed = (record: MigrationRecord): Followed => ({
   following: undefined,
   behindMs: undefined,
   problem: undefined,
+  logged: undefined,
   roots: { isRootReplaced: false },
 })
 
@@ -63,15 +66,25 @@ export const problemOf = (error: unknown): string =>
 /** How the work on it goes. */
 export function stateOf(followed: Followed): WorkState {
   const { record, active, problem } = followed
-  const isMended = active !== undefined && performance.now() > active.sinceMs + mendedMs
   const { forStorage = false, deferrals = [] } = active?.work.waits ?? {}
   return {
     record,
     forStorage,
     deferrals,
     changes: changesViewOf(followed),
-    problem: isMended ? undefined : problem,
+    problem: isMended(followed) ? undefined : problem,
   }
+}
+
+/** Whether what broke its work off is over: it has gone on for long enough. */
+const isMended = ({ active }: Followed): boolean =>
+  active !== undefined && performance.now() > active.sinceMs + mendedMs
+
+/** Whether the log does not have this reason yet: one that stays is found with each try. */
+export function isNews(followed: Followed, reason: string): boolean {
+  const isKnown = followed.logged === reason && !isMended(followed)
+  followed.logged = reason
+  return !isKnown
 }
 
 /** Since when its target is behind, or would be without more work; undefined where its source need not be followed. */

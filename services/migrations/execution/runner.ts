@@ -5,6 +5,7 @@ import { emission } from '../../../broker/state/events.ts'
 import type { Log } from '../../../broker/common/log.ts'
 import { maxTextLength } from '../../../subjects/kit/schemas.ts'
 import { shortened } from '../../../subjects/kit/shortened.ts'
+import { isGantryError } from '../../../subjects/kit/errors.ts'
 import { migrationEvents } from '../../../subjects/migrations/events.ts'
 import type { Movers } from '../../../subjects/migrations/agents.ts'
 import type { MigrationPriority } from '../../../subjects/migrations/model/model.ts'
@@ -28,6 +29,7 @@ import {
   type Followed,
   gapOf,
   isLost,
+  isNews,
   newFollowed,
   problemOf,
   settingsKey,
@@ -160,6 +162,8 @@ export class Runner {
     const known = this.#followed.get(internalId)
     if (known !== undefined) {
       known.changes += 1
+      // What was in the way before it was asked to run again is over, or is found again.
+      if (known.record.scheduled !== record.scheduled) known.problem = undefined
       known.record = record
       this.#prioritise(record)
       const isAnother = known.work !== undefined && known.work.workId !== workIdOf(record)
@@ -188,9 +192,12 @@ export class Runner {
     const { records, log } = this.#options
     const { signal } = this.#closing
     for (let attempt = 1; !signal.aborted; attempt++) {
+      const {
+        changes,
+        record: { scheduled },
+      } = followed
       try {
         followed.halt = new AbortController()
-        const { changes } = followed
         const record = await records.get(migrationId)
         // It was changed while the question was on its way.
         if (followed.changes !== changes) continue
@@ -202,11 +209,16 @@ export class Runner {
         if (await abortedFor(this.#options, { migrationId, internalId, ...leftOf(followed) }, error, attempt))
           break
         // The record says so, for as long as nobody has accepted it.
-        followed.problem = error instanceof SourceChanged ? undefined : problemOf(error)
-        log.warn(
-          { err: error, migration: migrationId },
-          'A migration cannot continue at the moment; retrying.',
-        )
+        const reason = problemOf(error)
+        if (followed.record.scheduled === scheduled)
+          followed.problem = error instanceof SourceChanged ? undefined : reason
+        // What the conditions of the migration say needs no trace.
+        const told = isGantryError(error) ? { reason } : { err: error }
+        if (isNews(followed, reason))
+          log.warn(
+            { ...told, migration: migrationId },
+            'A migration cannot continue at the moment; retrying.',
+          )
         await pauseAfter(attempt, signal)
       } finally {
         ended(followed)

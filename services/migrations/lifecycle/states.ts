@@ -1,4 +1,6 @@
 import { GantryError } from '../../../subjects/kit/errors.ts'
+import { product } from '../../../subjects/kit/names.ts'
+import { shellArgument } from '../../../subjects/kit/shell-word.ts'
 import type { MigrationState } from '../../../subjects/migrations/model/model.ts'
 
 /** `once` ends when its scan is done, `recurring` waits for the next one, `live` follows what changes from then on. */
@@ -57,7 +59,8 @@ const transitions: Record<MigrationState, Partial<Record<Trigger, Next | 'after 
     rescan: 'RUNNING',
   },
   LIVE: { aborted: 'STOPPED', lost: 'RUNNING', stop: 'STOPPING', reset: 'SCHEDULED', rescan: 'RUNNING' },
-  STOPPING: { drained: 'STOPPED' },
+  // Whoever stops it once more may wait for its end, or want the remaining work discarded.
+  STOPPING: { drained: 'STOPPED', stop: 'STOPPING' },
   STOPPED: { start: 'SCHEDULED', resume: 'SCHEDULED', reset: 'SCHEDULED', delete: 'gone' },
   COMPLETED: { reset: 'SCHEDULED', rescan: 'SCHEDULED', delete: 'gone' },
   WAITING_FOR_NEXT_RECURRENCE: {
@@ -93,11 +96,13 @@ export function requireNext(migrationId: string, situation: Situation, command: 
   const { state, resumable } = situation
   const allowed = allowedIn(situation)
   const can =
-    allowed.length === 0 ? 'nothing until this ends' : allowed.map((one) => calls[one] ?? one).join(', ')
+    state === 'STOPPING'
+      ? `wait until it has stopped: "${product} migrations stop ${shellArgument(migrationId)} --wait"`
+      : `allowed: ${allowed.map((one) => calls[one] ?? one).join(', ')}`
   const described = state === 'STOPPED' && !resumable ? 'STOPPED and not resumable' : state
   throw new GantryError(
     'NOT_ALLOWED_IN_STATE',
-    `${migrationId} is ${described}: cannot ${calls[command] ?? command}; allowed: ${can}`,
+    `${migrationId} is ${described}: cannot ${calls[command] ?? command}; ${can}`,
     { details: { state, resumable, allowed } },
   )
 }

@@ -79,7 +79,7 @@ export class Conditions {
    * @param failed paths that did not arrive
    */
   of(record: MigrationRecord, failed: number): Condition[] {
-    const ofWork = isActive(record.state) ? this.#known.get(record.internalId)?.conditions : undefined
+    const ofWork = isActive(record.state) ? knownOf(this.#known, record)?.conditions : undefined
     const damage = this.#options.damageOf(record.migrationId)
     const damaged =
       damage === undefined ? [] : [{ ...said('RECORD_DAMAGED', damage.message), since: damage.since }]
@@ -99,7 +99,7 @@ export class Conditions {
       const { record } = state
       if (!isActive(record.state)) continue
       const found = this.#found(state)
-      const known = before.get(record.internalId)
+      const known = knownOf(before, record)
       if (found.length === 0) continue
       const conditions = merged(found, known).map((one) =>
         one.reason === 'PATHS_FAILED' ? { ...one, since: this.#options.failingSince(record) } : one,
@@ -161,6 +161,12 @@ export class Conditions {
       }),
     ).catch((err: unknown) => log.debug({ err, migration: migrationId }, 'Its conditions could not be told.'))
   }
+}
+
+/** What is known of a migration since it was asked to run last: what was in the way before that is over, or is found again. */
+function knownOf(all: ReadonlyMap<string, Known>, { internalId, scheduled }: MigrationRecord) {
+  const known = all.get(internalId)
+  return known?.record.scheduled === scheduled ? known : undefined
 }
 
 /** Whoever accepts a source is told at once that it is over, and not when somebody looks next. */

@@ -30,7 +30,11 @@ export class Planned {
   }
 
   get samples(): PlannedPath[] {
-    return [...this.#told.values()].flatMap(({ file, folder }) => {
+    // A new folder is told together with what is beside it, before it is listed.
+    const unreadable = new Set(this.#told.get('UNREADABLE')?.file.map(({ path }) => path))
+    const others = (planned: readonly PlannedPath[]) => planned.filter(({ path }) => !unreadable.has(path))
+    return [...this.#told].flatMap(([action, { file, folder: told }]) => {
+      const folder = action === 'COPY' ? others(told) : told
       const folders = folder.slice(0, Math.max(maxFolders, maxSamples - file.length))
       return [...folders, ...file.slice(0, maxSamples - folders.length)].toSorted(byPath)
     })

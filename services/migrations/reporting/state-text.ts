@@ -91,17 +91,11 @@ const blocking = {
 } as const satisfies Partial<Record<ConditionReason, string>>
 const blockingReasons = Object.keys(blocking) as (keyof typeof blocking)[]
 
-/** Between two tries nobody scans, and nobody follows. What kept it from going on before it was asked to is over. */
-function blockedText(
-  { state, scheduled, created }: Told,
-  conditions: readonly Condition[],
-): string | undefined {
+/** Between two tries nobody scans, and nobody follows. */
+function blockedText({ state }: Told, conditions: readonly Condition[]): string | undefined {
   if (state !== 'RUNNING' && state !== 'LIVE') return undefined
   for (const known of blockingReasons) {
-    const found = conditions.find(
-      ({ reason, since }) =>
-        reason === known && (reason !== 'CANNOT_GO_ON' || since >= (scheduled ?? created)),
-    )
+    const found = conditions.find(({ reason }) => reason === known)
     if (found === undefined) continue
     const detail = detailOf(known, found.message)
     return `${state === 'LIVE' ? 'Live' : 'Running'}, blocked: ${blocking[known]}${detail === '' ? '' : `: ${detail}`}`

@@ -1,7 +1,8 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
-import { endedJob } from '../../../cli/commands/job-end.ts'
+import { endedJob, endedState } from '../../../cli/commands/job-end.ts'
 import type { Verification } from '../../../subjects/migrations/verifications.ts'
 import { verifications } from '../../../subjects/migrations/verifications.ts'
+import { migrations } from '../../../subjects/migrations/migrations.ts'
 import { testTerminal } from '../support.ts'
 
 beforeEach(() => {
@@ -46,4 +47,31 @@ test('elsewhere a line comes every five seconds, and none of what is done sooner
     'verification: 1,010 files on source, 7 files on target, 0 discrepancies',
     'verification: 1,020 files on source, 7 files on target, 0 discrepancies',
   ])
+})
+
+test('a state is waited for until it is over, of a list one after the other', async () => {
+  const terminal = testTerminal({ isTty: true })
+  const looks: Record<string, number> = {}
+  const session = {
+    call: async (_: unknown, { migrationId }: { migrationId: string }) => {
+      looks[migrationId] = (looks[migrationId] ?? 0) + 1
+      return { migrationId, state: looks[migrationId] < 2 ? 'STOPPING' : 'STOPPED' }
+    },
+  } as unknown as Parameters<typeof endedState>[0]
+  const outcomes = [
+    { migrationId: 'first', done: true, state: 'STOPPING' },
+    { migrationId: 'new', done: false, state: 'NONSCHEDULED' },
+    { migrationId: 'second', done: true, state: 'STOPPING' },
+  ]
+  const waits = { by: 'migrationId', field: 'state', is: 'STOPPING' }
+  const ended = endedState(session, terminal, outcomes, migrations.get, waits)
+  await vi.runAllTimersAsync()
+  expect(await ended).toEqual([
+    { migrationId: 'first', done: true, state: 'STOPPED' },
+    { migrationId: 'new', done: false, state: 'NONSCHEDULED' },
+    { migrationId: 'second', done: true, state: 'STOPPED' },
+  ])
+  expect(new Set(terminal.written.err.split('\r\u001b[K'))).toEqual(
+    new Set(['', 'first is STOPPING', 'second is STOPPING']),
+  )
 })

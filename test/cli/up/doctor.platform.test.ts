@@ -8,10 +8,15 @@ import { call } from '../../../broker/rpc/client.ts'
 import { formatToken, parseToken } from '../../../broker/identity/token.ts'
 import { filesystems } from '../../../subjects/filesystems/filesystems.ts'
 import { keys } from '../../../subjects/access/keys.ts'
+import { migrations } from '../../../subjects/migrations/migrations.ts'
+import { alerts } from '../../../subjects/observability/alerts.ts'
+import { noteStart } from '../../../cli/up/last-start.ts'
 import { files, httpServers } from '../../../subjects/kit/names.ts'
 import { platform as platformContracts } from '../../../subjects/platform/platform.ts'
 import { makeCertificates, noCertificates } from '../../support/certificates.ts'
 import { createClient, createKey, everything, issueInside, overAlready } from '../../support/keys.ts'
+import { addLocal, createFolder } from '../../support/migrations.ts'
+import { until } from '../../support/until.ts'
 import { startTestPlatform, type TestPlatform } from '../../support/platform.ts'
 import { testUnless } from '../../support/unless.ts'
 import { gantry } from '../support.ts'
@@ -99,13 +104,29 @@ test('a platform that is away', async () => {
   const away = formatToken({ instance, http, nats: 'nats://127.0.0.1:1' }, 'k1', 'x')
   const { code, out } = await gantry(['doctor', '--json'], { env: { GANTRY_TOKEN: away } })
   expect(code).toBe(3)
-  const { checks } = JSON.parse(out) as { checks: { check: string }[] }
+  const { checks, ...finding } = JSON.parse(out) as { checks: { check: string }[] }
+  // Nobody knows whether the token is valid.
+  expect(finding).not.toHaveProperty('valid')
+  expect((await gantry(['doctor'], { env: { GANTRY_TOKEN: away } })).out).toMatch(/^valid +unknown$/m)
   expect(checks.find(({ check }) => check === 'platform')).toEqual({
     check: 'platform',
     result: 'fail',
     detail: expect.stringMatching(/^nats:.* does not respond$/) as string,
     fix: 'start the platform with "gantry up", or set another address with --server',
   })
+})
+
+test('a token with the address of an earlier start is told where the platform listens now', async () => {
+  const { location, keyId, secret } = parseToken(platform.operatorToken)!
+  noteStart(platform.home, { broker: platform.tcpUrl, flags: [] })
+  const before = formatToken({ ...location, nats: 'nats://127.0.0.1:1' }, keyId, secret)
+  const env = { GANTRY_HOME: platform.home, GANTRY_TOKEN: before }
+  const { code, err } = await gantry(['info'], { env })
+  expect(code).toBe(3)
+  expect(err).toBe(
+    `error: nats://127.0.0.1:1 does not respond: the platform of this configuration folder listens at ${platform.tcpUrl} now, so add --server ${platform.tcpUrl} (UNAVAILABLE)\n`,
+  )
+  expect((await gantry(['info', '--server', platform.tcpUrl], { env })).code).toBe(0)
 })
 
 test('a token that is missing or none is one finding with its fix; the rest is looked at', async () => {
@@ -177,6 +198,47 @@ test('it looks at the platform, its stores and its host', async () => {
     fix: 'run "gantry filesystems check-stored gone" for details',
   })
   await platform.call(filesystems.delete, { fileSystemId: 'gone' })
+})
+
+test('migrations that are blocked and alerts that fire are told with the commands that show them', async () => {
+  const env = { GANTRY_HOME: platform.home }
+  using folder = createFolder('from', 'to')
+  await addLocal(platform, 'from', 'source', folder.from)
+  await addLocal(platform, 'to', 'target', folder.to)
+  const migrationId = 'my files'
+  await platform.call(migrations.create, {
+    migrationId,
+    path: '/',
+    source: 'from',
+    target: 'to',
+    scanOnlyMigration: false,
+    autoStart: true,
+  })
+  const get = () => platform.call(migrations.get, { migrationId })
+  await until('it follows', async () => (await get()).state === 'LIVE')
+  const well = await checksOf(env)
+  expect(well.of('migrations')).toEqual({ check: 'migrations', result: 'ok', detail: 'none is blocked' })
+  expect(well.of('alerts')).toEqual({ check: 'alerts', result: 'ok', detail: 'none is firing' })
+  // Another folder stands where the target was.
+  rmSync(folder.to, { recursive: true })
+  mkdirSync(folder.to)
+  await until('it is blocked', async () => (await get()).conditions.length > 0)
+  const rule = { name: 'any', kind: 'storage-file', threshold: 0, severity: 'critical' } as const
+  await platform.call(alerts['put-rule'], rule)
+  await until('it fires', async () => (await platform.call(alerts.list, { rule: 'any' })).length > 0)
+  const ill = await checksOf(env)
+  expect(ill.code).toBe(1)
+  expect(ill.of(`migration ${migrationId}`)).toEqual({
+    check: `migration ${migrationId}`,
+    result: 'fail',
+    detail: (await get()).conditions[0]?.message,
+    fix: `run "gantry migrations get '${migrationId}'" for details`,
+  })
+  expect(ill.of('alerts')).toMatchObject({
+    result: 'fail',
+    fix: 'run "gantry alerts list --state firing" for all',
+  })
+  await platform.call(alerts['delete-rule'], { name: 'any' })
 })
 
 test('of a platform that is away it looks at the host: what is wrong in its files, or who holds its ports', async () => {

@@ -275,6 +275,27 @@ test('a flag counts for more than a variable, a variable for more than gantry.co
     expect(process.written.out).toContain(`http://${loopback}:${port}/`)
 })
 
+test('a start with other ports than the last one says what that means for tokens', async () => {
+  const started = async (...flags: string[]) => {
+    await using platform = up('--log-level', 'silent', ...flags)
+    await platform.said(ready)
+    platform.child.kill('SIGINT')
+    await platform.ended
+    return platform.written.out
+  }
+  const broker = () =>
+    (JSON.parse(readFileSync(join(home, 'run', 'last-start.json'), 'utf8')) as { broker: string }).broker
+  const flags = ['--broker-port', String(await freePort())]
+  expect(await started(...flags)).not.toContain('The last start')
+  const before = broker()
+  const out = await started()
+  expect(out).toContain(
+    `The last start listened at ${before}: tokens created then contain its addresses. Use them with --server ${broker()}, or start with "`,
+  )
+  expect(out).toContain(`gantry up ${flags.join(' ')} --log-level silent".\n`)
+  expect(await started()).not.toContain('The last start')
+})
+
 test('a taken port of a flag is named by it', async () => {
   const port = await freePort()
   await using _ = await occupy(port)

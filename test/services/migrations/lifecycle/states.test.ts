@@ -40,7 +40,7 @@ non   sch   -      -    non   -      gone   -   -        -         -       -    
 sch   -     -      ing  sch   sch    -      -   run      -         -       -       -    -
 run   -     -      ing  sch   run    -      -   -        sch       *       stop    run  -
 live  -     -      ing  sch   run    -      -   -        -         -       stop    run  -
-ing   -     -      -    -     -      -      -   -        -         -       -       -    stop
+ing   -     -      ing  -     -      -      -   -        -         -       -       -    stop
 stop  sch   sch    -    sch   -      gone   -   -        -         -       -       -    -
 done  -     -      -    sch   sch    gone   -   -        -         -       -       -    -
 wait  rec   -      ing  sch   sch    gone   rec -        -         -       -       -    -
@@ -146,7 +146,7 @@ test('a refusal says the state and what is allowed', () => {
   expect(error.message).toBe('one is STOPPED and not resumable: cannot start; allowed: reset, delete')
   expect(error.details).toEqual({ state: 'STOPPED', resumable: false, allowed: ['reset', 'delete'] })
   expect(refusal({ state: 'STOPPING', kind: 'once', resumable: true }).message).toBe(
-    'one is STOPPING: cannot start; allowed: nothing until this ends',
+    'one is STOPPING: cannot start; wait until it has stopped: "gantry migrations stop one --wait"',
   )
 })
 

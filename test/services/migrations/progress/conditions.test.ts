@@ -93,6 +93,25 @@ test('a source that was accepted is no condition any more, before anybody looks 
   expect(conditions.of(record, 0)).toEqual([])
 })
 
+test('what kept it from going on before it was started again is over, and is new when it is found again', () => {
+  vi.useFakeTimers({ now: Date.parse('2026-02-01T22:00:00.000Z') })
+  try {
+    const { now, conditions } = watched()
+    now.states = [{ ...well, problem: 'the target is gone', deferrals: [away] }]
+    conditions.look()
+    expect(conditions.of(record, 0)).toHaveLength(2)
+    const scheduled = '2026-02-01T22:00:05.000Z'
+    const resumed = { ...record, scheduled }
+    expect(conditions.of(resumed, 0)).toEqual([])
+    vi.setSystemTime(scheduled)
+    now.states = [{ ...well, record: resumed, problem: 'the target is gone' }]
+    conditions.look()
+    expect(conditions.of(resumed, 0)).toMatchObject([{ reason: 'CANNOT_GO_ON', since: scheduled }])
+  } finally {
+    vi.useRealTimers()
+  }
+})
+
 test('a change of reasons is told once, another message is not; a reason keeps its time', async () => {
   const { now, told, conditions, look } = watched()
   look()
