@@ -41,7 +41,7 @@ export const assignments = resource('assignments', {
   put: {
     summary: 'Set the roles of a group',
     description:
-      'Replaces the current roles of the group. Members get the new roles at their next sign-in. Both the new and the current roles must be within the permissions of your key.',
+      'Replaces the current roles of the group. Members get the new roles at their next sign-in. Both the new and the current roles must be within your own permissions.',
     input: Assignment,
     output: Assignment,
     errors: ['EXCEEDS_ROLE', 'NOT_FOUND'],
@@ -52,7 +52,7 @@ export const assignments = resource('assignments', {
   },
   delete: {
     summary: 'Remove all roles from a group',
-    description: 'The roles must be within the permissions of your key.',
+    description: 'The roles must be within your own permissions.',
     input: strict({ group: Group('Group name') }),
     output: Nothing,
     errors: ['EXCEEDS_ROLE', 'NOT_FOUND'],

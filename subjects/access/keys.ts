@@ -85,7 +85,7 @@ export const keys = resource('keys', {
   create: {
     summary: 'Create an API key',
     description:
-      'The token is shown only once. Requires `capabilities` or `role`; they must be within the permissions of your key. The key expires no later than your key, unless you use a session.',
+      'The token is shown only once. Requires `capabilities` or `role`; they must be within your own permissions. The key expires no later than your key, unless you use a session.',
     input: strict({
       name: Name('Key name'),
       notes: Type.Optional(Text('Free text')),

@@ -115,7 +115,7 @@ export const defaultOwnerLimits: OwnerLimits = eachOwnerLimit((name) => ownerLim
 const fields = {
   exceedingKeys: OneOf(
     { narrow: 'they lose the permissions that the owner lacks', revoke: 'they are revoked' },
-    { about: 'What happens to keys that have more permissions than their owner, after a sign-in with fewer' },
+    { about: 'What happens to the keys of a user whose roles shrink, at their next sign-in' },
   ),
   sessionHours: Type.Integer({
     minimum: 1,

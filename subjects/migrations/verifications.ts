@@ -39,9 +39,10 @@ const levelNames = Object.keys(verificationLevels) as VerificationLevel[]
 const configuration = {
   migrationId,
   level: Type.Optional(OneOf(verificationLevels, { about: 'What is compared', usual: usualLevel })),
-  originalPaths: Type.Optional(
-    list(GivenPath('Path in the source, within the migration'), maxVerificationPaths),
-  ),
+  originalPaths: Type.Optional({
+    ...list(GivenPath('Path in the source, within the migration'), maxVerificationPaths),
+    description: 'Only these paths, with everything below them; default: all',
+  }),
   verificationDepth: Type.Optional(
     Type.Integer({
       minimum: 1,

@@ -74,7 +74,15 @@ chromiumTest('an administrator makes a role, assigns it, and changes settings', 
   await page.getByRole('cell', { name: 'analysts', exact: true }).waitFor()
   expect(await platform.call(assignments.list, {})).toContainEqual({ group: 'analysts', roles: ['auditors'] })
 
-  // What went wrong stays in the corner until somebody begins something else, or something goes well.
+  // Each tab has its own command, and what a new one must have is marked.
+  await visit(page, platform, '/alerts?tab=Webhooks', 'Alerts')
+  await page.getByText('gantry alerts webhooks', { exact: true }).waitFor()
+  await page.getByRole('button', { name: 'Add a webhook' }).click()
+  await dialog.locator('label', { hasText: 'URL' }).getByText('*').waitFor()
+  await page.keyboard.press('Escape')
+  await dialog.waitFor({ state: 'detached' })
+
+  // What went wrong stays at the end of the page until somebody begins something else, or something goes well.
   const fail = async (verb: string, name: string) => {
     await page.getByRole('button', { name: `${verb} ${name}` }).click()
     await dialog.getByRole('textbox', { name: `Type ${name} to confirm` }).fill(name)
@@ -99,6 +107,8 @@ chromiumTest('an administrator makes a role, assigns it, and changes settings', 
   await page.getByRole('textbox', { name: 'Session hours' }).fill('7')
   await page.getByRole('button', { name: 'Save' }).press('Enter')
   await page.getByText('Settings saved').waitFor()
+  // Of a form there is one command.
+  expect(await page.getByRole('radiogroup', { name: 'Request format' }).count()).toBe(1)
   await page.getByText('The request failed').waitFor({ state: 'detached' })
   expect((await platform.call(settings.get, {})).sessionHours).toBe(7)
   expectNone(complaints)
@@ -140,6 +150,8 @@ chromiumTest(
     expect(await page.getByRole('textbox', { name: 'Name', exact: true }).count()).toBe(0)
     await page.getByRole('textbox', { name: 'Limit', exact: true }).fill('100')
     await page.getByRole('checkbox', { name: 'Use a different limit at certain times of the week' }).check()
+    await page.getByText('Still needed: hours').waitFor()
+    expect(await page.getByRole('button', { name: 'Set', exact: true }).isDisabled()).toBe(true)
     // One stop of Tab, and the arrows from there.
     await page.getByRole('button', { name: 'MON 08:00' }).press('Space')
     for (const key of ['ArrowRight', 'Space', 'ArrowDown', 'Space', 'ArrowLeft', 'Space'])

@@ -15,6 +15,7 @@ import { metadataCatalogs } from '../../subjects/metadata/catalogs.ts'
 import { metadataMigrations } from '../../subjects/metadata/migrations.ts'
 import { metadataRules } from '../../subjects/metadata/rules.ts'
 import { migrations } from '../../subjects/migrations/migrations.ts'
+import { alerts } from '../../subjects/observability/alerts.ts'
 import { chromiumTest, openChromium } from '../support/chromium.ts'
 import { until } from '../support/until.ts'
 import { addressOf, expectNone, openPage, signIn, startWithUi, visit } from './support.ts'
@@ -67,7 +68,6 @@ chromiumTest('somebody adds two folders, plans, migrates, verifies, makes a key 
     await page.getByRole('link', { name, exact: true }).waitFor()
   }
 
-  await page.click('nav >> text="Migrations"')
   await page.getByRole('link', { name: 'Create a migration' }).click()
   // There is nothing else to choose.
   expect(await page.getByRole('combobox', { name: 'Source' }).first().inputValue()).toBe('here')
@@ -281,6 +281,10 @@ chromiumTest('whoever may only look is offered nothing else', async () => {
   await visit(page, platform, '/migrations', 'Migrations')
   await page.waitForSelector('text=There are no migrations yet')
   expect(await page.getByRole('link', { name: 'Create a migration' }).count()).toBe(0)
+  // Nor are there columns for what they cannot do.
+  await visit(page, platform, '/bandwidth', 'Bandwidth')
+  await page.getByRole('columnheader', { name: 'Applies to' }).waitFor()
+  expect(await page.getByRole('columnheader', { name: 'Actions' }).count()).toBe(0)
   await visit(page, platform, '/stores', 'Stores')
   expect(await page.getByRole('button', { name: 'Add a store' }).count()).toBe(0)
   // Who comes by a link is told what is missing.
@@ -400,6 +404,7 @@ chromiumTest('search finds pages, objects and actions with the keyboard', async 
     regex: '.*[.]tmp',
     description: 'temporary files',
   })
+  await platform.call(alerts['put-webhook'], { name: 'desk', url: 'https://hooks.example/alerts' })
   await page.keyboard.press('Control+k')
   const search = page.getByRole('combobox', {
     name: 'Page, migration, store, rule, role, extension or action',
@@ -416,10 +421,16 @@ chromiumTest('search finds pages, objects and actions with the keyboard', async 
   // Where verifications are, which have no page of their own.
   await search.fill('verif')
   await page.getByRole('option', { name: 'Migrations Page' }).waitFor()
+  await search.fill('exclude')
+  await page.getByRole('option', { name: 'Rules Page' }).waitFor()
+  await search.fill('desk')
+  await page.getByRole('option', { name: 'desk Webhook' }).waitFor()
   await search.fill('audit')
   await page.getByRole('option', { name: 'Audit log Page' }).waitFor()
   await page.keyboard.press('Enter')
   await page.getByRole('heading', { level: 1, name: 'Audit log' }).waitFor()
+  // One goes on from what was found.
+  await page.locator('h1:focus', { hasText: 'Audit log' }).waitFor()
   await platform.call(settings.put, { sessionHours: 9 })
   await page.reload()
   await page.getByRole('cell', { name: 'sessionHours=9' }).waitFor()

@@ -21,9 +21,19 @@ import { isFound, isNearlyFound, withoutPart } from '../../ui/app/find.ts'
 import { groupsOf, permitted } from '../../ui/kit/permissions.ts'
 import { grown } from '../../ui/pages/migrations/curve.ts'
 import { migrationParts } from '../../ui/pages/migrations/parts.ts'
-import { inputOf, modeNames, modeOf, stepsOf, withMode } from '../../ui/pages/migrations/draft.ts'
 import {
+  helpsOf,
+  inputOf,
+  modeNames,
+  modeOf,
+  stepsOf,
+  unfitFields,
+  withMode,
+} from '../../ui/pages/migrations/draft.ts'
+import {
+  differenceKinds,
   differencesText,
+  isOutdated,
   outcomeText,
   resultText,
   sideText,
@@ -172,6 +182,60 @@ test('no field of a migration is lost, and each mode has its own', () => {
   expect(stepsOf('once', {}).flatMap(({ fields }) => fields)).not.toContain('maxDeletions')
 })
 
+test('a migration that is changed is asked only for what goes with its mode, with the defaults of it', () => {
+  expect(unfitFields('once', { targetMatch: false })).toContain('maxDeletions')
+  expect(unfitFields('once', {})).not.toContain('deletionMode')
+  expect(unfitFields('live', {})).toContain('deletionMode')
+  expect(unfitFields('live', {})).not.toContain('maxDeletions')
+  expect(helpsOf('live')['maxDeletions']).toBe(
+    'Files and folders that may be deleted without approval within one hour. Default: no limit',
+  )
+  expect(helpsOf('recurring')['maxDeletions']).toBe(
+    'Files and folders that may be deleted without approval. Default: 1000',
+  )
+  expect(helpsOf('live')['maxDeletionPercent']).toMatch(/; default: no limit$/)
+})
+
+test('differences are told by what makes them go', () => {
+  const none = {
+    filesMissingOnTarget: 0,
+    directoriesMissingOnTarget: 0,
+    fileSizeMismatches: 0,
+    fileDigestMismatches: 0,
+    fileTimeMismatches: 0,
+    metadataMismatches: 0,
+    filesMissingOnSource: 0,
+    directoriesMissingOnSource: 0,
+    typeMismatches: 0,
+    unreadablePaths: 0,
+  }
+  const staying = { ...none, filesMissingOnSource: 2, directoriesMissingOnSource: 1, totalDiscrepancies: 4 }
+  expect(differenceKinds(staying)).toMatchObject({
+    isCopied: false,
+    says: '4 differences: 3 only at the target, 1 excluded',
+  })
+  expect(differenceKinds(staying).advice).toMatch(/only at the target stays.*An excluded path differs/)
+  expect(differenceKinds({ ...none, fileSizeMismatches: 1, totalDiscrepancies: 1 })).toEqual({
+    isCopied: true,
+    says: '1 difference',
+    advice: '',
+  })
+  expect(differenceKinds({ ...staying, fileTimeMismatches: 1, totalDiscrepancies: 5 }).says).toBe(
+    '5 differences: 1 to copy, 3 only at the target, 1 excluded',
+  )
+})
+
+test('a verification is of before when the migration has completed since', () => {
+  const [before, then, after] = ['10', '11', '12'].map((hour) => `2026-01-01T${hour}:00:00Z`) as [
+    string,
+    string,
+    string,
+  ]
+  expect(isOutdated({ finishedAt: then }, { migrationCompleteTime: before })).toBe(false)
+  expect(isOutdated({ finishedAt: then }, { migrationCompleteTime: after })).toBe(true)
+  expect(isOutdated({ finishedAt: then }, {})).toBe(false)
+})
+
 test('a mode is what the contract takes for it, and fields of another mode are not sent', () => {
   const draft = { path: '/', source: 'a', target: 'b', recurringPeriod: '1H' }
   for (const mode of modeNames) expect(modeOf(withMode(draft, mode))).toBe(mode)
@@ -235,6 +299,10 @@ test.each([
     'use it, delete it, or choose another path',
   ],
   ['there is no filesystem here: see "gantry filesystems list"', 'there is no store here'],
+  [
+    'large is in use by migrations a and b: remove it first, starting with "gantry exclusions detach a large"',
+    'large is in use by migrations a and b: remove it first',
+  ],
   ['fsRoot /data: the folder is not there', 'Root folder /data: the folder is not there'],
   ['myData is RUNNING: stop it first', 'myData is RUNNING: stop it first'],
   ['the name "with space" is taken', 'the name "with space" is taken'],

@@ -142,6 +142,8 @@ chromiumTest('two people see at once what the other one does', async () => {
   await visit(two, platform, '/migrations', 'Migrations')
   const row = two.getByRole('row').filter({ has: two.getByRole('link', { name: 'shared' }) })
   await row.getByText('normal').waitFor()
+  // There is nothing that a viewer could do with those that are chosen.
+  expect(await two.getByRole('checkbox').count()).toBe(0)
   await visit(one, platform, '/migrations/shared', 'shared')
   await one.getByRole('button', { name: 'Change', exact: true }).click()
   await choose(one, 'Migration priority', 'High')

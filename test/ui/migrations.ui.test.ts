@@ -51,19 +51,29 @@ chromiumTest(
     await visit(page, platform, '/migrations/first', 'first')
     await page.getByText('Completed with 2 failures', { exact: true }).waitFor()
     await page.getByText('1 file, 5 B', { exact: true }).waitFor()
-    await page.getByRole('tab', { name: 'Failures' }).click()
+    // What helps is offered, and not what does not.
+    await page.getByText('A retry alone does not help: mend the cause, or exclude the paths.').waitFor()
+    expect(await page.getByRole('button', { name: 'Retry failed paths' }).count()).toBe(0)
+    await page.getByRole('link', { name: 'Show the failures' }).click()
     for (const path of ['/pipe', '/other'])
       await page.getByRole('row').filter({ hasText: path }).getByRole('checkbox').check()
     await page.getByRole('button', { name: 'Exclude 2 paths' }).click()
     const dialog = page.getByRole('dialog')
     await dialog.locator('input[name=id]').fill('pipes')
     await dialog.getByRole('button', { name: 'Exclude', exact: true }).click()
-    await page.getByText('The next scan of their folder removes the paths from the list.').waitFor()
+    // No scan comes by itself.
+    const said = page.getByText('Excluded. To remove excluded paths from the list, choose “Run again”.')
+    await said.waitFor()
+    // It covers neither the name and state of the migration nor what can be done with it.
+    await dialog.waitFor({ state: 'detached' })
+    const bottom = await page.getByRole('tablist', { name: 'Parts of the migration' }).boundingBox()
+    expect((await said.boundingBox())!.y).toBeGreaterThan(bottom!.y + bottom!.height)
     await page.getByRole('button', { name: 'Run again' }).click()
     await page.getByText('There are no failed paths.').waitFor()
     await until('it is completed again', isCompleted)
     await visit(page, platform, '/migrations', 'Migrations')
-    await page.getByRole('cell', { name: 'completed with differences' }).waitFor()
+    // Nobody has looked since.
+    await page.getByRole('cell', { name: 'completed with differences before the last run' }).waitFor()
 
     // On a telephone, boxes say what they are for, and what a page is about is in sight.
     await page.setViewportSize({ width: 360, height: 740 })
@@ -77,7 +87,49 @@ chromiumTest(
     const tabs = page.getByRole('tablist', { name: 'Parts of the migration' })
     expect((await tabs.boundingBox())!.height).toBeLessThan(60)
     expectNone(await violationsOf(page))
+    // The tab that is open is in sight, and the page where it was.
+    await visit(page, platform, '/migrations/first?tab=Events', 'first')
+    await until('the tab is in sight', async () => {
+      const box = await page.getByRole('tab', { name: 'Events' }).boundingBox()
+      return box !== null && box.x >= 0 && box.x + box.width <= 360
+    })
+    expect(await page.evaluate('document.documentElement.scrollTop')).toBe(0)
     await page.setViewportSize({ width: 1280, height: 800 })
+    await visit(page, platform, '/migrations/first', 'first')
+    await page.getByText('The last verification, from before the last run, found 3 differences').waitFor()
+
+    // What is excluded, or only at the target, no copy makes equal.
+    writeFileSync(join(folder.to, 'sub', 'c.tmp'), 'c.tmp')
+    writeFileSync(join(folder.to, 'sub', 'more'), 'more')
+    const again = await platform.call(verifications.create, { migrationId })
+    await until('it is verified again', async () =>
+      hasEnded(await platform.call(verifications.get, { verificationId: again.id })),
+    )
+    await page
+      .getByText('The last verification found 2 differences: 1 only at the target, 1 excluded')
+      .waitFor()
+    await page.getByRole('link', { name: 'Show the verifications' }).click()
+    await page.getByRole('button', { name: 'Show differences' }).first().click()
+    await dialog.getByText('at the target: 4 B').waitFor()
+    expect(await dialog.getByRole('button', { name: 'Copy again what differs' }).count()).toBe(0)
+    await page.keyboard.press('Escape')
+    await dialog.waitFor({ state: 'detached' })
+
+    // What a change is asked for goes with the mode.
+    await page.getByRole('button', { name: 'Change', exact: true }).click()
+    await dialog.getByText('Delete at the source when done').first().waitFor()
+    await dialog.getByText('“Run again” on a completed migration is the exception').waitFor()
+    expect(await dialog.getByText('A period replaces a schedule').count()).toBe(0)
+    await page.keyboard.press('Escape')
+    await dialog.waitFor({ state: 'detached' })
+
+    // A rule in use stays, and says for whom.
+    await visit(page, platform, '/rules', 'Rules')
+    const remove = page.getByRole('button', { name: 'Delete pipes' })
+    await until('it is known that it is in use', async () => remove.isDisabled())
+    expect(await remove.getAttribute('title')).toBe(
+      'In use by migration first: remove it under Rules of the migration first.',
+    )
 
     // The buttons of a long form are in sight.
     await visit(page, platform, '/stores', 'Stores')

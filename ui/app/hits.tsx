@@ -12,12 +12,12 @@ import type { MigrationState } from '../../subjects/migrations/model/model.ts'
 import { alerts } from '../../subjects/observability/alerts.ts'
 import { exclusions } from '../../subjects/rules/exclusions.ts'
 import { inclusions } from '../../subjects/rules/inclusions.ts'
-import { mayAsk, mayCall, useAll } from '../data/calls.ts'
+import { mayAsk, mayCall, useAll, useAnswer } from '../data/calls.ts'
 import { useFeatures } from '../data/features.ts'
 import { useMigrations } from '../data/migrations.ts'
 import { reportOutcome } from '../data/outcomes.ts'
 import { useSession } from '../data/session-context.ts'
-import { doneText } from '../kit/format.ts'
+import { capitalized, doneText } from '../kit/format.ts'
 import { migrationParts } from '../pages/migrations/parts.ts'
 import { isFound, isNearlyFound, withoutPart } from './find.ts'
 import { navigation } from './places.ts'
@@ -73,7 +73,7 @@ function useActs(text: string): readonly Hit[] {
         .slice(0, mostShown)
         .map(({ migrationId }) => ({
           kind: 'Action',
-          label: `${verb.charAt(0).toUpperCase()}${verb.slice(1)} ${migrationId}`,
+          label: `${capitalized(verb)} ${migrationId}`,
           to: `/migrations/${encodeURIComponent(migrationId)}`,
           act: () => session.call(contract, { migrationId }),
         })),
@@ -109,6 +109,7 @@ function useHits(): readonly Hit[] {
   const { data: allInclusions = [] } = useAll(inclusions.list, ({ id }) => id)
   const { data: allAlertRules = [] } = useAll(alerts.rules, ({ name }) => name)
   const { data: allRoles = [] } = useAll(roles.list, ({ name }) => name)
+  const { data: allWebhooks = [] } = useAnswer(alerts.webhooks, {})
   const features = useFeatures()
   return useMemo(() => {
     const encoded = encodeURIComponent
@@ -156,6 +157,11 @@ function useHits(): readonly Hit[] {
         allAlertRules.map(({ name }) => name),
       ),
       ...filtered(
+        'Webhook',
+        '/alerts?tab=Webhooks&',
+        allWebhooks.map(({ name }) => name),
+      ),
+      ...filtered(
         'Role',
         '/administration/roles?',
         allRoles.map(({ name }) => name),
@@ -175,6 +181,7 @@ function useHits(): readonly Hit[] {
     allExclusions,
     allInclusions,
     allAlertRules,
+    allWebhooks,
     allRoles,
     features,
   ])
@@ -212,7 +219,11 @@ export default function Hits({ onDone }: { readonly onDone: () => void }) {
       () => reportOutcome(doneText(hit.label)),
       (error: unknown) => reportOutcome(`Not done: ${hit.label}`, error),
     )
-    void navigate({ href: hit.to } as never)
+    const typedIn = document.activeElement
+    void navigate({ href: hit.to } as never).then(() => {
+      // A dialog that the page opens has the focus itself.
+      if ([typedIn, document.body].includes(document.activeElement)) document.querySelector('h1')?.focus()
+    })
   }
   const steer = (event: KeyboardEvent) => {
     const step = { ArrowDown: 1, ArrowUp: -1 }[event.key]

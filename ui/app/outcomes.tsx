@@ -6,7 +6,7 @@ import { saidText } from '../kit/format.ts'
 /** What went well needs no closing. */
 const goodMs = 6_000
 
-/** In the corner of every page: what was done, and what was not. */
+/** At the end of the window on every page: what was done, and what was not. */
 export function Outcomes() {
   return (
     <Stack className="outcomes" gap="xs">

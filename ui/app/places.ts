@@ -49,7 +49,7 @@ export const navigation: readonly { readonly label?: string; readonly places: re
       {
         path: '/rules',
         label: 'Rules',
-        words: 'exclusions inclusions filters',
+        words: 'exclusions inclusions filters exclude include skip',
         needs: subjectOf('exclusions', 'list'),
         load: () => import('../pages/stores/rules.tsx'),
       },

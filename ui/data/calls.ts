@@ -95,7 +95,7 @@ export function useAll<C extends Contract>(
 
 /**
  * Has something done; what its resource answers is asked again then, and what others answer that changes with it.
- * @param isShown whether whoever calls shows what went wrong; else the corner of the page does
+ * @param isShown whether whoever calls shows what went wrong; else a message at the end of the window does
  */
 export function useCommand<C extends Contract>(
   contract: C,

@@ -1,6 +1,6 @@
 import { useSyncExternalStore } from 'react'
 
-/** What somebody is told of in the corner of the page: what was done, or why it was not. */
+/** What somebody is told of at the end of the window: what was done, or why it was not. */
 export interface Outcome {
   readonly id: number
   readonly title: string

@@ -6,7 +6,7 @@ import { jsonSchema, pick } from '../../subjects/kit/json-schema.ts'
 import { useCommand } from '../data/calls.ts'
 import { AsCommand } from './as-command.tsx'
 import { Failure } from './failure.tsx'
-import { addingText, describedText } from './format.ts'
+import { addingText, describedText, textWithout } from './format.ts'
 import { FormButtons } from './form-buttons.tsx'
 import { type Choices, SchemaFields, type Values } from './schema-fields.tsx'
 import { fieldsIn, useProblems } from './use-problems.ts'
@@ -24,6 +24,10 @@ export interface ContractFormProps<C extends Contract> {
   readonly hidden?: (input: Values) => readonly string[]
   /** Help for fields that depends on what was entered, in place of the schema's, which is for all cases. */
   readonly helps?: (input: Values) => Readonly<Record<string, string | undefined>>
+  /** Fields that the contract does not require, and this form does. */
+  readonly needed?: readonly (keyof Input<C> & string)[]
+  /** What sentences of the description that do not go with this form have in them. */
+  readonly unsaid?: RegExp
   /** What a field that is left out keeps. */
   readonly usual?: Values
   /** Whether fields that stay as they were at first are not sent. */
@@ -37,6 +41,8 @@ export interface ContractFormProps<C extends Contract> {
   readonly onCancel?: () => void
   /** Beside the buttons, about what was entered so far. */
   readonly beside?: (input: Values) => ReactNode
+  /** Below the command that does the same: what belongs to it. */
+  readonly then?: (input: Values) => ReactNode
 }
 
 /** A form for the input of a contract: its fields, texts and bounds are those of the schema. */
@@ -48,6 +54,8 @@ export function ContractForm<C extends Contract>({
   fields,
   hidden,
   helps,
+  needed = [],
+  unsaid,
   usual,
   changedOnly = false,
   secrets = contract.cli?.secrets ?? [],
@@ -57,6 +65,7 @@ export function ContractForm<C extends Contract>({
   onDone,
   onCancel,
   beside,
+  then,
 }: ContractFormProps<C>) {
   const command = useCommand(contract, { isShown: true, ...(changes && { changes }) })
   const [values, setValues] = useState<Values>(initial as Values)
@@ -67,7 +76,7 @@ export function ContractForm<C extends Contract>({
     (name) => !unfit.includes(name),
   )
   const picked = pick(contract.input, asked)
-  const required = [...(picked.required ?? []), ...(contract.cli?.needed ?? [])]
+  const required = [...(picked.required ?? []), ...(contract.cli?.needed ?? []), ...needed]
   const isAsked = (name: string) => required.includes(name)
   // What has to be filled in stands first.
   const names =
@@ -84,7 +93,8 @@ export function ContractForm<C extends Contract>({
   )
   const input = { ...fit, ...given } as Values
   const { problems, shown, edit } = useProblems(command.error)
-  const { description: told = '' } = contract
+  const { description: whole = '' } = contract
+  const told = unsaid === undefined ? whole : textWithout(whole, unsaid)
   // Of what is not there yet nothing can stay.
   const description = Object.keys(given).length === 0 ? addingText(told) : told
   const isMarked = isAllMarked(problems, names)
@@ -136,6 +146,7 @@ export function ContractForm<C extends Contract>({
         isPending={isAsking || command.isPending}
       />
       <AsCommand contract={contract} input={input} secrets={secrets} />
+      {then?.(input)}
     </form>
   )
 }

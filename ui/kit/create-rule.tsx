@@ -8,6 +8,7 @@ import type { inclusions } from '../../subjects/rules/inclusions.ts'
 import { mayCall } from '../data/calls.ts'
 import { useSession } from '../data/session-context.ts'
 import { ContractForm } from './contract-form.tsx'
+import { capitalized } from './format.ts'
 import { TryPattern } from './try-pattern.tsx'
 
 const ways = ['create-regex', 'create-file-size', 'create-date', 'create-age', 'create-paths'] as const
@@ -15,15 +16,15 @@ const ways = ['create-regex', 'create-file-size', 'create-date', 'create-age', '
 /** `By path pattern`, of `Create an exclusion by path pattern`. @param title what all of them begin with */
 function wayText({ summary }: Contract, title: string): string {
   const way = summary.slice(title.length).trim()
-  return way.charAt(0).toUpperCase() + way.slice(1)
+  return capitalized(way)
 }
 
 type Head = keyof typeof ruleHead
 
 /** Its name, what it matches, and last what all rules have; they are read in this order. */
-function fieldsOfRule({ input }: Contract): readonly Head[] {
+function fieldsOfRule({ input }: Contract, isOfNew: boolean): readonly Head[] {
   const isOwn = (name: string) => !Object.hasOwn(ruleHead, name)
-  const head = Object.keys(ruleHead).filter((name) => name !== 'id')
+  const head = Object.keys(ruleHead).filter((name) => name !== 'id' && !(isOfNew && name === 'deletedWith'))
   // All of them are fields of the contract.
   return ['id', ...Object.keys(fieldsOf(input)).filter(isOwn), ...head] as Head[]
 }
@@ -34,6 +35,7 @@ export function CreateRule({
   what,
   isMain = false,
   isInline = false,
+  isOfNew = false,
   onDone,
 }: {
   readonly contracts: typeof exclusions | typeof inclusions
@@ -42,6 +44,8 @@ export function CreateRule({
   readonly isMain?: boolean
   /** Beside other buttons. */
   readonly isInline?: boolean
+  /** For a migration that is not there yet, with which no rule can be deleted. */
+  readonly isOfNew?: boolean
   /** Gets its name. */
   readonly onDone?: (id: string) => void
 }) {
@@ -73,7 +77,7 @@ export function CreateRule({
             key={way}
             contract={contracts[way]}
             verb="Create"
-            fields={fieldsOfRule(contracts[way])}
+            fields={fieldsOfRule(contracts[way], isOfNew)}
             {...(way === 'create-regex' && {
               initial: { patternType: 'GLOB' },
               beside: ({ regex, patternType }) => (

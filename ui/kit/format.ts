@@ -1,11 +1,15 @@
 import { product } from '../../subjects/kit/names.ts'
 import type { ActionPolicy } from '../../subjects/migrations/model/terms.ts'
+import type { VerificationLevel } from '../../subjects/migrations/model/verification-terms.ts'
 
 export const countText = (count: number): string => count.toLocaleString('en')
 
 /** `1 file`, `2 files`. */
 export const countOf = (count: number, one: string, several = `${one}s`): string =>
   `${countText(count)} ${count === 1 ? one : several}`
+
+/** As a sentence begins. */
+export const capitalized = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1)
 
 /** A state or reason as people read it: `WAITING_FOR_NEXT_RECURRENCE` becomes `waiting for next recurrence`; one name of the existing product is no word. */
 export const wordsOf = (name: string): string =>
@@ -21,7 +25,7 @@ const labels = new Map(
     sub: 'Subscribe',
     actionPolicy: 'Files that already exist at the target',
     configPath: 'Hive configuration folder',
-    exceedingKeys: 'Keys that have more permissions than their owner',
+    exceedingKeys: 'When a user’s roles shrink',
     scanOnly: 'New migrations copy once',
     scanOnlyMigration: 'Copy once',
     listenAndApplySourceChanges: 'Live migrations follow changes',
@@ -77,7 +81,7 @@ export function labelOf(name: string): string {
     .map((word) => word.toLowerCase())
     .map((word) => spelt.get(word) ?? written.get(word) ?? word)
     .join(' ')
-  return shownText(words.charAt(0).toUpperCase() + words.slice(1))
+  return shownText(capitalized(words))
 }
 
 /** A property's name: options are fields, and those of Hadoop's configuration stay as people know them. */
@@ -100,7 +104,7 @@ export const shownText = (text: string): string =>
     )
     .join('')
 
-const advice = new RegExp(`(?: with|: see) "${product} [^"]*"`, 'g')
+const advice = new RegExp(`(?:,? starting with| with|: see) "${product} [^"]*"`, 'g')
 
 /** A field that a text begins with, where its name is more than a word: of a word nobody knows that it is a field. */
 const leadingField = /^[a-z]+[A-Z]\w*(?= )/
@@ -130,7 +134,8 @@ const choices = new Map(
     SkipIfSizeMatch: 'Skip if the size is the same',
     SkipIfSizeAndTimeMatch: 'Skip if size and time are the same',
     SkipIfDigestMatch: 'Skip if the content is the same',
-  } satisfies Partial<Record<ActionPolicy, string>>),
+    digest: 'content (digest)',
+  } satisfies Partial<Record<ActionPolicy | VerificationLevel, string>>),
 )
 
 /** Words that say nothing of their own in a name. */
@@ -141,7 +146,7 @@ const wordsIn = (text: string): string[] => text.toLowerCase().match(/[\p{L}\p{N
 export function helpBeyond(label: string, help: string): string | undefined {
   if (repeats(label, help)) return undefined
   const [, first = '', rest = ''] = /^([^(]*) \(([^)]*)\)$/.exec(help) ?? []
-  return rest !== '' && repeats(label, first) ? rest.charAt(0).toUpperCase() + rest.slice(1) : help
+  return rest !== '' && repeats(label, first) ? capitalized(rest) : help
 }
 
 /** Whether a help says no more than its label: `Name of the rule` below `Rule name`, or below `Name`. */
@@ -184,12 +189,16 @@ export const describedText = (text: string, choices: readonly string[] = []): st
     // What is typed as it stands.
     .replaceAll(/`([^`]*)`/g, '“$1”')
 
-/** What a contract says to whoever adds something, without what goes for changes and for the replies of the API. */
-export const addingText = (text: string): string =>
+/** A text without the sentences that have some words in them. */
+export const textWithout = (text: string, words: RegExp): string =>
   text
     .split(/(?<=\.) /)
-    .filter((sentence) => !/stay unchanged|cannot be changed|in the reply/.test(sentence))
+    .filter((sentence) => !words.test(sentence))
     .join(' ')
+
+/** What a contract says to whoever adds something, without what goes for changes and for the replies of the API. */
+export const addingText = (text: string): string =>
+  textWithout(text, /stay unchanged|cannot be changed|in the reply/)
 
 const nameText = (name: string): string => (/[a-z]/.test(name) ? labelOf(name) : optionText(name))
 

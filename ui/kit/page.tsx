@@ -20,6 +20,7 @@ export function Page({
   error,
   contract,
   input,
+  hasForm = false,
   children,
 }: {
   readonly title: string
@@ -32,6 +33,8 @@ export function Page({
   /** That the page shows the answer of. */
   readonly contract?: Contract
   readonly input?: Readonly<Record<string, unknown>>
+  /** Whether its content is a form, which has a command of its own: two beside each other are told apart by nobody. */
+  readonly hasForm?: boolean
   readonly children: ReactNode
 }) {
   const session = useSession()
@@ -46,7 +49,7 @@ export function Page({
       )}
       <Group justify="space-between" mb="md">
         <Group gap="sm">
-          <Title order={1} size="h2" className="name">
+          <Title order={1} size="h2" className="name" tabIndex={-1}>
             {title}
           </Title>
           {beside}
@@ -67,7 +70,7 @@ export function Page({
         <NotAllowed contract={contract} />
       )}
       {isAllowed && children}
-      {isAllowed && contract && <AsCommand contract={contract} {...(input && { input })} />}
+      {isAllowed && contract && !hasForm && <AsCommand contract={contract} {...(input && { input })} />}
     </>
   )
 }

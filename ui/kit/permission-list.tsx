@@ -13,13 +13,23 @@ export function PermissionList({
 }) {
   if (rules.length === 0) return <Text size="sm">{`${label}: nothing`}</Text>
   const groups = groupsOf(rules)
-  const names = [...new Set(groups.map((group) => group.label))]
-  const shown = names.slice(0, shownNames).join(', ')
-  const others = names.length - shownNames
+  const namesOf = (isReading: boolean) => [
+    ...new Set(
+      groups.filter((group) => (group.isReading ?? false) === isReading).map(({ label: its }) => its),
+    ),
+  ]
+  const all = [namesOf(false), namesOf(true)] as const
+  const acting = all[0].slice(0, shownNames)
+  const reading = all[1].slice(0, shownNames - acting.length)
+  const others = all.flat().length - acting.length - reading.length
+  const shown = [
+    ...(acting.length === 0 ? [] : [acting.join(', ')]),
+    ...(reading.length === 0 ? [] : [`read ${reading.join(', ')}`]),
+  ].join('; ')
   return (
     <details>
       <summary>
-        <Named>{`${label}: ${groups.every(({ isReading }) => isReading) ? 'read ' : ''}${shown}${others > 0 ? ` and ${countOf(others, 'other')}` : ''}`}</Named>
+        <Named>{`${label}: ${shown}${others > 0 ? ` and ${countOf(others, 'other')}` : ''}`}</Named>
       </summary>
       <ul className="plain">
         {groups.map((group) => (

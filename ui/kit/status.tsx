@@ -91,10 +91,10 @@ export const isBlocked = ({ conditions }: { readonly conditions: readonly Pick<C
  */
 export const MigrationStatus = ({
   of: { state, failedPathCount, conditions },
-  differs = false,
+  differs,
 }: {
-  /** Whether its last verification found differences, where that is known. */
-  readonly differs?: boolean
+  /** What its last verification found differences in: the target as it is, or as it was before the last run. */
+  readonly differs?: 'now' | 'before the last run' | undefined
   readonly of: {
     readonly state: string
     readonly failedPathCount: number
@@ -105,8 +105,8 @@ export const MigrationStatus = ({
     ? 'but blocked'
     : state === 'COMPLETED' && failedPathCount > 0
       ? 'with failures'
-      : state === 'COMPLETED' && differs
-        ? 'with differences'
+      : state === 'COMPLETED' && differs !== undefined
+        ? `with differences${differs === 'now' ? '' : ` ${differs}`}`
         : undefined
   return <Status of={state} but={but} />
 }

@@ -11,6 +11,9 @@ import {
   useRef,
   useState,
 } from 'react'
+import type { Contract } from '../../subjects/kit/contract.ts'
+import { mayCall } from '../data/calls.ts'
+import { useSession } from '../data/session-context.ts'
 import { countOf, countText } from './format.ts'
 import { useTyped } from './use-param.ts'
 
@@ -19,6 +22,8 @@ export interface Column<T> {
   readonly cell: (row: T) => ReactNode
   /** What it is sorted by; a column without it is not. */
   readonly by?: (row: T) => string | number
+  /** What its cells have buttons for: it is there for those who may call one of these. */
+  readonly needs?: readonly Contract[]
   /** Share of the width beside that of the others; default 1. */
   readonly width?: number
 }
@@ -34,7 +39,7 @@ export function Table<T>({
   label,
   rows,
   isPartial = false,
-  columns,
+  columns: all,
   idOf,
   searchedIn,
   filters,
@@ -54,6 +59,11 @@ export function Table<T>({
   readonly chosen?: ReadonlySet<string>
   readonly onChoose?: (chosen: ReadonlySet<string>) => void
 }) {
+  const session = useSession()
+  const columns = useMemo(
+    () => all.filter(({ needs }) => needs === undefined || needs.some((one) => mayCall(session, one))),
+    [all, session],
+  )
   const [text, setText] = useTyped('filter')
   const wanted = useDeferredValue(text.toLowerCase())
   const [sort, setSort] = useState<{ label: string; isDown: boolean }>()

@@ -1,5 +1,5 @@
 import { Tabs as Plain } from '@mantine/core'
-import type { ReactNode } from 'react'
+import { type ReactNode, useEffect, useRef } from 'react'
 import { useParam } from './use-param.ts'
 
 /** Parts of a page of which one is in sight; its address says which. */
@@ -13,6 +13,15 @@ export function Tabs({
   const [tab, setTab] = useParam('tab')
   const names = Object.keys(parts)
   const current = names.includes(tab) ? tab : names[0]!
+  const list = useRef<HTMLDivElement>(null)
+  // In a narrow window the strip of tabs scrolls; the page itself stays where it is.
+  useEffect(() => {
+    const strip = list.current
+    const active = strip?.querySelector('[aria-selected=true]')
+    if (!strip || !active) return
+    const [its, all] = [active.getBoundingClientRect(), strip.getBoundingClientRect()]
+    if (its.left < all.left || its.right > all.right) strip.scrollLeft += its.left - all.left
+  }, [current])
   return (
     <Plain
       value={current}
@@ -20,7 +29,7 @@ export function Tabs({
       keepMounted={false}
       mt="md"
     >
-      <Plain.List aria-label={label}>
+      <Plain.List ref={list} aria-label={label}>
         {names.map((name) => (
           <Plain.Tab key={name} value={name}>
             {name}

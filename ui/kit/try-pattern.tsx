@@ -5,7 +5,7 @@ import type { PatternType } from '../../subjects/migrations/model/rules.ts'
 import { exclusions } from '../../subjects/rules/exclusions.ts'
 import { mayCall, useAnswer } from '../data/calls.ts'
 import { useSession } from '../data/session-context.ts'
-import { saidText } from './format.ts'
+import { capitalized, saidText } from './format.ts'
 
 /** What somebody types is asked about when they pause, not letter by letter. */
 const pauseMs = 300
@@ -51,7 +51,7 @@ export function TryPattern({
           <>
             {input}
             <Text size="sm" mt={4} role="status">
-              {said.charAt(0).toUpperCase() + said.slice(1)}
+              {capitalized(said)}
             </Text>
           </>
         ),

@@ -1,17 +1,23 @@
 import { escapeHtml, plainPage } from '../../../subjects/kit/html.ts'
 import { title } from '../../../subjects/kit/names.ts'
 
-/** The sign-in page. @param command how the command line is called; @param problem what was wrong with the last try */
-export const signInPage = (action: string, command: string, problem?: string): string =>
+/** A try that failed: what was wrong, and the user name, which is not typed again. */
+interface LastTry {
+  readonly problem: string
+  readonly name: string
+}
+
+/** The sign-in page. @param command how the command line is called */
+export const signInPage = (action: string, command: string, last?: LastTry): string =>
   plainPage(
     `Sign in to ${title}`,
     `<p class="notice"><strong>For development only.</strong> ${title} provides this sign-in page because no identity provider is configured. The passwords were shown at the first start. To set a new one, run <code>${escapeHtml(command)} credential reset-password administrator</code>.</p>
-${problem === undefined ? '' : `<p role="alert">${escapeHtml(problem)}</p>`}
+${last === undefined ? '' : `<p role="alert">${escapeHtml(last.problem)}</p>`}
 <form method="post" action="${escapeHtml(action)}">
 <label for="name">User name (administrator or viewer)</label>
-<input id="name" name="name" autocomplete="username" required autofocus>
+<input id="name" name="name" autocomplete="username" required${last === undefined ? ' autofocus' : ` value="${escapeHtml(last.name)}"`}>
 <label for="password">Password</label>
-<input id="password" name="password" type="password" autocomplete="current-password" required>
+<input id="password" name="password" type="password" autocomplete="current-password" required${last === undefined ? '' : ' autofocus'}>
 <button type="submit">Sign in</button>
 </form>`,
   )

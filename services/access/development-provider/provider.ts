@@ -197,10 +197,11 @@ async function signIn(
     if (!(Number(request.headers['content-length']) <= maxFormBytes))
       return show(413, messagePage('Request failed', 'The form is too large.'))
     const form = new URLSearchParams(await text(request))
-    const account = await accountFor(stored(), form.get('name') ?? '', form.get('password') ?? '')
+    const name = form.get('name') ?? ''
+    const account = await accountFor(stored(), name, form.get('password') ?? '')
     if (account === undefined) {
       onWrong(request.socket.remoteAddress)
-      return show(401, signInPage(action, command, 'The user name or password is wrong.'))
+      return show(401, signInPage(action, command, { problem: 'The user name or password is wrong.', name }))
     }
     const result = { login: { accountId: account.subject }, consent: {} }
     await provider.interactionFinished(request, response, result)

@@ -101,7 +101,7 @@ export const everyone = {
 
 export const viewer: Role = {
   name: 'viewer',
-  description: 'Read-only access, except to the contents of catalogs, alerts and administration',
+  description: 'Reads everything except the contents of catalogs, alerts and administration; changes nothing',
   pub: {
     allow: subjectsOf(contracts.filter((contract) => isReading(contract) && !isAdministration(contract))),
   },

@@ -14,7 +14,7 @@ export const hdfs: StoreKind<'hdfs'> = {
     },
     {
       id: 'default-hdfs-trash',
-      description: 'What other migrations deleted here: it would come to lie in the trash of the target',
+      description: 'Trash of other migrations; not copied',
       type: 'paths',
       paths: [`/${trashFolder}`],
     },

@@ -26,7 +26,7 @@ export const local: StoreKind<'local'> = {
     },
     {
       id: 'default-local-trash',
-      description: 'What other migrations deleted here: it would come to lie in the trash of the target',
+      description: 'Trash of other migrations; not copied',
       type: 'paths',
       paths: [`/${trashFolder}`],
     },

@@ -54,10 +54,14 @@ test('a second start has the same passwords, which it does not show, and leaves 
   expect(reply.text).toContain('Signed in')
 })
 
-test('a wrong password is recorded in the audit log', async () => {
+test('a wrong password is recorded in the audit log, and the user name stays', async () => {
   await using platform = await startTestPlatform({ home })
   const wrong = { name: 'viewer', password: 'wrong' }
-  expect((await signInAt(new CookieBrowser(), platform.signInUrl!, wrong)).status).toBe(401)
+  const refused = await signInAt(new CookieBrowser(), platform.signInUrl!, wrong)
+  expect(refused.status).toBe(401)
+  // The name is not typed again.
+  expect(refused.text).toContain('value="viewer"')
+  expect(refused.text).not.toContain('value="wrong"')
   await until('the record of the refusal', async () => {
     const { records } = await platform.call(audit.list, { result: 'UNAUTHENTICATED' })
     return records.some(

@@ -76,6 +76,7 @@ export function KeyTable({
     dateColumn('Last used', ({ lastUsed }) => lastUsed),
     {
       label: 'Actions',
+      needs: [keys.update, keys.rotate, keys.revoke],
       cell: ({ id, name, kind, revoked, notes }) =>
         revoked === undefined && (
           <Group gap={4}>

@@ -18,6 +18,7 @@ export default function AssignmentsPage() {
     { label: 'Roles', cell: ({ roles: given }) => <Named>{given.join(', ')}</Named>, width: 2 },
     {
       label: 'Actions',
+      needs: [assignments.put, assignments.delete],
       cell: ({ group, roles: given }) => (
         <Group gap="xs">
           <FormDialog

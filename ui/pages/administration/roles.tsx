@@ -24,6 +24,7 @@ const columns: readonly Column<ListedRole>[] = [
   },
   {
     label: 'Actions',
+    needs: [roles.put, roles.delete],
     cell: (role) => (
       <Group gap="xs">
         <PutRole

@@ -13,7 +13,7 @@ export default function SettingsPage() {
   useEvents(settings.get.resource)
   const { data, error, dataUpdatedAt } = useAnswer(settings.get, {})
   return (
-    <Page title="Settings" error={error} contract={settings.get}>
+    <Page title="Settings" error={error} contract={settings.get} hasForm={mayCall(session, settings.put)}>
       {data !== undefined &&
         (mayCall(session, settings.put) ? (
           <ContractForm

@@ -18,6 +18,7 @@ const columns: readonly Column<Rule>[] = [
   { label: 'Tables', cell: ({ tablePattern }) => <Named>{tablePattern}</Named> },
   {
     label: 'Actions',
+    needs: [metadataRules.update, metadataRules.delete],
     cell: (rule) => (
       <Group gap={4}>
         <FormDialog

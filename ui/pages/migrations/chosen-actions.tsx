@@ -6,9 +6,16 @@ import { migrationPriorities } from '../../../subjects/migrations/model/model.ts
 import { mayCall } from '../../data/calls.ts'
 import { useEach } from '../../data/each.ts'
 import { reportOutcome } from '../../data/outcomes.ts'
+import type { Session } from '../../data/session.ts'
 import { useSession } from '../../data/session-context.ts'
 import { Confirm } from '../../kit/confirm.tsx'
 import { countOf, wordsOf } from '../../kit/format.ts'
+
+/** Whether somebody may do any of it. */
+export const mayActOnChosen = (session: Session): boolean =>
+  [migrations.start, migrations.stop, migrations.update, migrations.delete].some((one) =>
+    mayCall(session, one),
+  )
 
 /** What is done to several migrations at once: each by itself, and the outcome is told in one line. */
 export function ChosenActions({

@@ -5,9 +5,11 @@ import { brokenReasons, type ConditionReason } from '../../../subjects/migration
 import type { Condition } from '../../../subjects/migrations/model/conditions.ts'
 import type { Migration } from '../../../subjects/migrations/model/model.ts'
 import { platform } from '../../../subjects/platform/platform.ts'
+import { useAnswer } from '../../data/calls.ts'
 import { Action } from '../../kit/action.tsx'
 import { countOf, labelOf, saidText } from '../../kit/format.ts'
 import { Named, Time } from '../../kit/named.tsx'
+import { areBeyondRetry } from './beyond-retry.ts'
 
 /** Pages where one sees more, or changes what is in the way. */
 const settings = { to: '/administration/settings', label: 'Open the settings' } as const
@@ -38,6 +40,19 @@ const notices: readonly ConditionReason[] = [
   'HARD_LINKS',
 ]
 
+/** So few are looked at one by one; among more there are some that a retry may help. */
+const mostLookedAt = 100
+
+/** Whether all that failed would fail again. */
+function useBeyondRetry({ migrationId, failedPathCount }: Migration, { reason }: Condition): boolean {
+  const { data } = useAnswer(
+    migrations.failures,
+    { migrationId, limit: mostLookedAt },
+    { isWanted: reason === 'PATHS_FAILED' && failedPathCount <= mostLookedAt },
+  )
+  return data !== undefined && areBeyondRetry(data.failedPaths)
+}
+
 /** What is in the way of a migration, and what can be done about it. */
 export function ConditionAlert({
   migration,
@@ -49,6 +64,7 @@ export function ConditionAlert({
   const { reason, since } = condition
   const page = pages[reason]
   const store = storeOf(reason, migration)
+  const isBeyondRetry = useBeyondRetry(migration, condition)
   return (
     <Alert
       color={brokenReasons.includes(reason) ? 'red' : notices.includes(reason) ? 'blue' : 'yellow'}
@@ -56,8 +72,9 @@ export function ConditionAlert({
       mt="sm"
     >
       <Named>{textOf(condition, migration)}</Named> (since <Time at={since} />)
+      {isBeyondRetry && '. A retry alone does not help: mend the cause, or exclude the paths.'}
       <Group mt="xs" gap="sm">
-        <Remedy migration={migration} reason={reason} />
+        {!isBeyondRetry && <Remedy migration={migration} reason={reason} />}
         {reason === 'PATHS_FAILED' && (
           <Link
             to="/migrations/$migrationId"

@@ -13,7 +13,7 @@ import { Failure } from '../../kit/failure.tsx'
 import { countOf, countText, wordsOf } from '../../kit/format.ts'
 import { Named } from '../../kit/named.tsx'
 import { type Column, Table } from '../../kit/table.tsx'
-import { resultText } from './verification-text.ts'
+import { differenceKinds, resultText } from './verification-text.ts'
 
 /** A line of the report, as far as it is shown. */
 interface Difference {
@@ -27,10 +27,12 @@ interface Difference {
 const perPage = 20
 
 /** What differs, in the words of the platform; what is on one side only has a size. */
-const differenceText = ({ detail, sourceSize, targetSize }: Difference): string => {
-  const size = sourceSize ?? targetSize
-  return detail ?? (size === null ? '' : sizeText(size))
-}
+const differenceText = ({ detail, sourceSize, targetSize }: Difference): string =>
+  detail ??
+  [
+    ...(sourceSize === null ? [] : [`at the source: ${sizeText(sourceSize)}`]),
+    ...(targetSize === null ? [] : [`at the target: ${sizeText(targetSize)}`]),
+  ].join(', ')
 
 const columns: readonly Column<Difference>[] = [
   { label: 'Path', cell: ({ sourcePath }) => <Named>{sourcePath}</Named>, width: 2 },
@@ -49,23 +51,32 @@ export function Differences({
 }) {
   const session = useSession()
   const { id, migrationId, totalDiscrepancies } = verification
+  const { isCopied, advice } = differenceKinds(verification)
   if (totalDiscrepancies === 0 || !mayCall(session, verifications.report)) return null
   return (
     <DialogButton button="Show differences" title="Differences" isSmall size="xl">
       {(close) => (
         <>
-          <Text size="sm" mb="sm">
-            A rescan that compares content copies again what differs at the target, and nothing else. What is
-            only at the target stays.
-          </Text>
-          <Action
-            contract={migrations['add-pending-region']}
-            input={{ migrationId, path, actionPolicy: 'SkipIfDigestMatch' }}
-            done="The rescan was requested. Verify again when it is done."
-            onDone={close}
-          >
-            Copy again what differs
-          </Action>
+          {advice !== '' && (
+            <Text size="sm" mb="sm">
+              {advice}
+            </Text>
+          )}
+          {isCopied && (
+            <>
+              <Text size="sm" mb="sm">
+                A rescan that compares content copies again what differs at the target, and nothing else.
+              </Text>
+              <Action
+                contract={migrations['add-pending-region']}
+                input={{ migrationId, path, actionPolicy: 'SkipIfDigestMatch' }}
+                done="The rescan was requested. Verify again when it is done."
+                onDone={close}
+              >
+                Copy again what differs
+              </Action>
+            </>
+          )}
           <Shown verificationId={id} total={totalDiscrepancies} />
         </>
       )}

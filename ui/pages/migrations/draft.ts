@@ -49,7 +49,13 @@ const unasked: readonly Field[] = ['autoStart', 'autoSourceCleanupEnabled']
 const schedule = ofMode.recurring.filter((name) => name !== 'targetMatch')
 
 /** The mode of a draft; until one is chosen, that of the source. @param isScanOnly of the source */
-export function modeOf({ scanOnlyMigration, recurringMigration }: Draft, isScanOnly = true): Mode {
+export function modeOf(
+  {
+    scanOnlyMigration,
+    recurringMigration,
+  }: Draft | Pick<Migration, 'scanOnlyMigration' | 'recurringMigration'>,
+  isScanOnly = true,
+): Mode {
   if (recurringMigration === true) return 'recurring'
   return (scanOnlyMigration ?? isScanOnly) ? 'once' : 'live'
 }
@@ -73,10 +79,29 @@ export interface Step {
   readonly fields: readonly Field[]
 }
 
-/** The steps to fill in, each with its fields: those that go with the mode; what no other step has is an option. */
-export function stepsOf(mode: Mode, { targetMatch }: Draft): readonly Step[] {
+/** Fields that say nothing of a migration, as it runs in another mode or deletes nothing. */
+export function unfitFields(mode: Mode, { targetMatch }: Pick<Draft, 'targetMatch'>): readonly Field[] {
   const others = modeNames.flatMap((one) => ofMode[one]).filter((name) => !ofMode[mode].includes(name))
-  const unfit = mode === 'live' || targetMatch === true ? others : [...others, ...ofDeletions]
+  return mode === 'live' || targetMatch === true ? others : [...others, ...ofDeletions]
+}
+
+/** What a contract says of limits of deletions, as far as it goes for a mode. */
+const deletionText = (text: string, mode: Mode): string =>
+  text
+    .replace(' (live migrations: within one hour)', mode === 'live' ? ' within one hour' : '')
+    .replace(/(default) (\d+) with targetMatch, else no limit/i, mode === 'live' ? '$1: no limit' : '$1: $2')
+
+/** Help for fields whose text is for all modes. */
+export const helpsOf = (mode: Mode): Readonly<Record<string, string>> => {
+  const all = fieldsOf(migrations.create.input)
+  return Object.fromEntries(
+    ofDeletions.map((name) => [name, deletionText(all[name]?.description ?? '', mode)]),
+  )
+}
+
+/** The steps to fill in, each with its fields: those that go with the mode; what no other step has is an option. */
+export function stepsOf(mode: Mode, draft: Draft): readonly Step[] {
+  const unfit = unfitFields(mode, draft)
   const elsewhere = [...places, ...rules, ...schedule, ...asMode, ...unasked, ...unfit]
   const all = Object.keys(fieldsOf(migrations.create.input)) as Field[]
   return [

@@ -3,18 +3,15 @@ import { useState } from 'react'
 import type { Output } from '../../../subjects/kit/contract.ts'
 import { exportFormats } from '../../../subjects/kit/table.ts'
 import { migrations } from '../../../subjects/migrations/migrations.ts'
-import {
-  type FailureClass,
-  failureClasses,
-  failureClassNames,
-} from '../../../subjects/migrations/model/failure-classes.ts'
-import type { Migration } from '../../../subjects/migrations/model/model.ts'
+import { type FailureClass, failureClassNames } from '../../../subjects/migrations/model/failure-classes.ts'
+import type { Migration, MigrationState } from '../../../subjects/migrations/model/model.ts'
 import { exclusions } from '../../../subjects/rules/exclusions.ts'
 import { mayCall, useAnswer, useCommand } from '../../data/calls.ts'
 import { reportOutcome } from '../../data/outcomes.ts'
 import type { Session } from '../../data/session.ts'
 import { useSession } from '../../data/session-context.ts'
 import { Action } from '../../kit/action.tsx'
+import { AsCommand } from '../../kit/as-command.tsx'
 import { Download } from '../../kit/download.tsx'
 import { Empty } from '../../kit/empty.tsx'
 import { Failure } from '../../kit/failure.tsx'
@@ -24,6 +21,7 @@ import { Named } from '../../kit/named.tsx'
 import { type Column, Table } from '../../kit/table.tsx'
 import { timeColumn } from '../../kit/time-column.tsx'
 import { useParam } from '../../kit/use-param.ts'
+import { areBeyondRetry } from './beyond-retry.ts'
 
 type Failed = Output<typeof migrations.failures>['failedPaths'][number]
 
@@ -43,7 +41,11 @@ const columns: readonly Column<Failed>[] = [
 ]
 
 /** What did not arrive, and why. */
-export function Failures({ migration: { migrationId, failedPathCount } }: { readonly migration: Migration }) {
+export function Failures({
+  migration: { migrationId, failedPathCount, state },
+}: {
+  readonly migration: Migration
+}) {
   const session = useSession()
   const [failureClass, setClass] = useParam('class')
   const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set())
@@ -66,6 +68,7 @@ export function Failures({ migration: { migrationId, failedPathCount } }: { read
         </Action>
         <Exclude
           migrationId={migrationId}
+          state={state}
           paths={shown.filter((one) => chosen.has(idOf(one))).map(({ path }) => path)}
           onDone={() => setChosen(new Set())}
         />
@@ -75,9 +78,10 @@ export function Failures({ migration: { migrationId, failedPathCount } }: { read
           </Download>
         ))}
       </Group>
-      {shown.length > 0 && shown.every((one) => !failureClasses[one.failureClass].retryable) && (
+      {areBeyondRetry(shown) && (
         <Text size="sm" mb="sm">
-          Mend the cause first, or select paths to exclude: a retry alone does not help with these failures.
+          A retry alone does not help with these failures: mend the cause first, or select paths and exclude
+          them. {scanText(state)}
         </Text>
       )}
       <Table
@@ -112,13 +116,22 @@ const idOf = ({ id }: Failed) => `${id}`
 const mayExclude = (session: Session): boolean =>
   mayCall(session, exclusions['create-paths']) && mayCall(session, exclusions.attach)
 
+/** When excluded paths leave the list: by a scan that comes by itself, or that somebody has to ask for. */
+function scanText(state: MigrationState): string {
+  if (state === 'COMPLETED') return 'To remove excluded paths from the list, choose “Run again”.'
+  if (state === 'LIVE') return 'To remove excluded paths from the list, choose “Rescan a folder”.'
+  return 'The next scan removes excluded paths from the list.'
+}
+
 /** A rule of the migration for the chosen paths, of whatever class: with the next scan they are no failures. */
 function Exclude({
   migrationId,
+  state,
   paths,
   onDone,
 }: {
   readonly migrationId: string
+  readonly state: MigrationState
   readonly paths: readonly string[]
   readonly onDone: () => void
 }) {
@@ -131,12 +144,12 @@ function Exclude({
       contract={exclusions['create-paths']}
       verb="Exclude"
       initial={{ paths: [...paths] }}
+      then={({ id }) => <AsCommand contract={exclusions.attach} input={{ migrationId, id }} />}
       onDone={({ id }) => {
         attach.mutate(
           { migrationId, id },
           {
-            onSuccess: () =>
-              reportOutcome('Excluded. The next scan of their folder removes the paths from the list.'),
+            onSuccess: () => reportOutcome(`Excluded. ${scanText(state)}`),
           },
         )
         onDone()

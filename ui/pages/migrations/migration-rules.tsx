@@ -58,6 +58,7 @@ function Attached({
     { label: 'Matches', cell: (rule) => <RuleMatches rule={rule} />, width: 2 },
     {
       label: 'Actions',
+      needs: [contracts.detach],
       cell: ({ id, fsRestriction }) =>
         !fsRestriction && (
           <Action contract={contracts.detach} input={{ migrationId, id }} of={id} isSmall changes={changes}>
@@ -115,7 +116,8 @@ function TestPath({ migration: { migrationId, path } }: { readonly migration: Mi
         contract={exclusions.test}
         verb="Test"
         given={{ migrationId }}
-        initial={{ path }}
+        initial={{ path, patternType: 'GLOB' }}
+        unsaid={/^Without one|^With a pattern/}
         mayBeSent={async () => {
           // What was said of another path does not stay beside an error.
           setVerdict(undefined)

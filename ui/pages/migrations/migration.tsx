@@ -15,6 +15,7 @@ import { useMigrationEvents } from '../../data/migrations.ts'
 import { useSession } from '../../data/session-context.ts'
 import { Action } from '../../kit/action.tsx'
 import { FormDialog } from '../../kit/form-dialog.tsx'
+import { capitalized } from '../../kit/format.ts'
 import { Later } from '../../kit/later.tsx'
 import { Named } from '../../kit/named.tsx'
 import { Page } from '../../kit/page.tsx'
@@ -23,6 +24,7 @@ import { Tabs } from '../../kit/tabs.tsx'
 import { useParam } from '../../kit/use-param.ts'
 import { ConditionAlert } from './condition-alert.tsx'
 import { Events, useTold } from './events.tsx'
+import { helpsOf, modeOf, unfitFields } from './draft.ts'
 import { Failures } from './failures.tsx'
 import { Overview } from './overview.tsx'
 import { type MigrationPart, migrationParts } from './parts.ts'
@@ -30,6 +32,7 @@ import { Plan } from './plan.tsx'
 import { MigrationRules } from './migration-rules.tsx'
 import { Cleanups, Verifications } from './jobs.tsx'
 import { Transfer } from './transfer.tsx'
+import { isOutdated } from './verification-text.ts'
 
 const going = ['RUNNING', 'LIVE', 'SCHEDULED', 'RECURRENCE_SCHEDULED', 'WAITING_FOR_NEXT_RECURRENCE']
 
@@ -53,8 +56,8 @@ const isPart = (tab: string): tab is MigrationPart => Object.hasOwn(migrationPar
 /** The same as the field for the period, for programs. */
 const ofPrograms = ['recurringPeriodSeconds']
 
-/** Fields that other migrations have nothing to do with. */
-const ofRecurring = ['recurringPeriod', 'recurringSchedule', 'recurringTimeZone', 'recurringWindow']
+/** Of the description of a change, what is about schedules alone. */
+const ofSchedules = /\bschedule\b/
 
 const all = { to: '/migrations', label: 'Migrations' } as const
 
@@ -83,20 +86,23 @@ export default function MigrationPage() {
     )
   const { source, target, path, conditions } = data
   const isCompleted = data.state === 'COMPLETED'
+  const isOld = last !== undefined && isOutdated(last, data)
+  const differs =
+    last === undefined || last.totalDiscrepancies === 0 ? undefined : isOld ? 'before the last run' : 'now'
   const parts = shownBy(migrationId, isCompleted)
   const [contract, input] = parts[isPart(tab) ? tab : 'Overview']
   return (
     <Page
       title={migrationId}
       of={all}
-      beside={<MigrationStatus of={data} differs={last !== undefined && last.totalDiscrepancies > 0} />}
+      beside={<MigrationStatus of={data} differs={differs} />}
       error={error}
       contract={contract}
       input={{ ...input }}
       actions={<Actions migration={data} />}
     >
       <Text>
-        <Named>{`${path} from ${source} to ${target}`}</Named>: {data.stateText}
+        <Named>{`${path}: ${source} → ${target}`}</Named>. {capitalized(data.stateText)}
       </Text>
       {conditions.map((condition) => (
         <ConditionAlert key={condition.reason} migration={data} condition={condition} />
@@ -106,7 +112,7 @@ export default function MigrationPage() {
           label="Parts of the migration"
           parts={
             {
-              Overview: <Overview migration={data} verified={last} />,
+              Overview: <Overview migration={data} verified={last} isOutdated={isOld} />,
               Failures: <Failures migration={data} />,
               Plan: <Plan migrationId={migrationId} {...(isCompleted && runAgain)} />,
               Rules: <MigrationRules migration={data} />,
@@ -138,6 +144,7 @@ function Actions({ migration }: { readonly migration: Migration }) {
   // One that was never started could be resumed too, as far as the platform is concerned.
   const goesOn = resumable && state !== 'NONSCHEDULED' && !isWaiting
   const input = { migrationId }
+  const mode = modeOf(migration)
   return (
     <>
       {state === 'COMPLETED' ? (
@@ -165,7 +172,18 @@ function Actions({ migration }: { readonly migration: Migration }) {
         contract={migrations.update}
         verb="Save"
         given={input}
-        hidden={() => [...ofPrograms, ...(migration.recurringMigration ? [] : ofRecurring)]}
+        hidden={() => [...ofPrograms, ...unfitFields(mode, migration)]}
+        helps={() => helpsOf(mode)}
+        {...(mode !== 'recurring' && { unsaid: ofSchedules })}
+        beside={({ actionPolicy = targetActionPolicy }) =>
+          mode === 'once' &&
+          actionPolicy === 'Overwrite' && (
+            <Text size="sm" mt="sm">
+              “Run again” on a completed migration is the exception: it copies only what differs in size or
+              time, also with Overwrite.
+            </Text>
+          )
+        }
         initial={{ migrationPriority, actionPolicy: targetActionPolicy }}
       />
       <FormDialog

@@ -5,7 +5,7 @@ import type { Input } from '../../../subjects/kit/contract.ts'
 import { maxPageLength } from '../../../subjects/kit/schemas.ts'
 import { migrations } from '../../../subjects/migrations/migrations.ts'
 import { type Migration, migrationStates } from '../../../subjects/migrations/model/model.ts'
-import { verifications } from '../../../subjects/migrations/verifications.ts'
+import { type Verification, verifications } from '../../../subjects/migrations/verifications.ts'
 import { mayCall, useAnswer } from '../../data/calls.ts'
 import { useEvents } from '../../data/events.ts'
 import { useMigrationEvents, useMigrations } from '../../data/migrations.ts'
@@ -19,10 +19,11 @@ import { Page } from '../../kit/page.tsx'
 import { MigrationStatus } from '../../kit/status.tsx'
 import { type Column, Table } from '../../kit/table.tsx'
 import { useParam } from '../../kit/use-param.ts'
-import { ChosenActions } from './chosen-actions.tsx'
+import { ChosenActions, mayActOnChosen } from './chosen-actions.tsx'
+import { isOutdated } from './verification-text.ts'
 
-/** @param differing those whose last verification found differences */
-const columnsOf = (differing: ReadonlySet<string>): readonly Column<Migration>[] => [
+/** @param differing last verifications that found differences, by their migrations */
+const columnsOf = (differing: ReadonlyMap<string, Verification>): readonly Column<Migration>[] => [
   {
     label: 'Name',
     cell: ({ migrationId }) => <MigrationLink name={migrationId} />,
@@ -31,7 +32,15 @@ const columnsOf = (differing: ReadonlySet<string>): readonly Column<Migration>[]
   },
   {
     label: 'State',
-    cell: (migration) => <MigrationStatus of={migration} differs={differing.has(migration.migrationId)} />,
+    cell: (migration) => {
+      const found = differing.get(migration.migrationId)
+      return (
+        <MigrationStatus
+          of={migration}
+          differs={found && (isOutdated(found, migration) ? 'before the last run' : 'now')}
+        />
+      )
+    },
     by: ({ state }) => state,
     width: 1.2,
   },
@@ -124,8 +133,7 @@ export default function MigrationsPage() {
               {!isHeard && <span>Updated every 10 s, because your role cannot subscribe to events.</span>}
             </>
           }
-          chosen={chosen}
-          onChoose={setChosen}
+          {...(mayActOnChosen(session) && { chosen, onChoose: setChosen })}
         />
       )}
     </Page>
@@ -137,15 +145,14 @@ const verificationsAsked = { states: ['COMPLETE'], limit: maxPageLength } satisf
   typeof verifications.list
 >
 
-/** Names of those whose last verification found differences. */
-function useDiffering(): ReadonlySet<string> {
+/** Last verifications of migrations, where they found differences. */
+function useDiffering(): ReadonlyMap<string, Verification> {
   useEvents(verifications.list.resource)
   const { data } = useAnswer(verifications.list, verificationsAsked)
   return useMemo(() => {
-    const newest = new Map<string, number>()
-    for (const { migrationId, totalDiscrepancies } of data ?? [])
-      if (!newest.has(migrationId)) newest.set(migrationId, totalDiscrepancies)
-    return new Set([...newest].filter(([, count]) => count > 0).map(([migrationId]) => migrationId))
+    const newest = new Map<string, Verification>()
+    for (const one of data ?? []) if (!newest.has(one.migrationId)) newest.set(one.migrationId, one)
+    return new Map([...newest].filter(([, { totalDiscrepancies }]) => totalDiscrepancies > 0))
   }, [data])
 }
 

@@ -30,6 +30,7 @@ import { fieldsIn, problemsOf, useProblems } from '../../kit/use-problems.ts'
 import {
   type Draft,
   draftOf,
+  helpsOf,
   inputOf,
   limitFields,
   limitOf,
@@ -269,7 +270,7 @@ function Steps({
         {at <= lastToFill && (
           <SchemaFields
             key={at}
-            schema={orderedPick(steps[at]!.fields)}
+            schema={orderedPick(steps[at]!.fields, mode)}
             values={draft}
             onChange={change}
             choices={choices}
@@ -357,10 +358,13 @@ function LimitFields({
 }) {
   const session = useSession()
   if (!mayCall(session, bandwidth.set)) return null
+  const schema = pick(bandwidth.set.input, limitFields)
+  // The form has a unit from the beginning.
+  const unit = { ...schema.properties?.['unit'], description: labelOf('unit') }
   return (
     <Fieldset legend="Bandwidth limit" mt="sm">
       <SchemaFields
-        schema={pick(bandwidth.set.input, limitFields)}
+        schema={{ ...schema, properties: { ...schema.properties, unit } }}
         values={draft}
         onChange={onChange}
         usual={{ unit: usualUnit }}
@@ -431,12 +435,20 @@ function useFolder({ source, path }: Draft) {
 }
 
 /** The fields in the order of the step. */
-function orderedPick(names: readonly string[]) {
+function orderedPick(names: readonly string[], mode: Mode) {
   const all = fieldsOf(migrations.create.input)
   const schema = pick(migrations.create.input, names)
-  // The contract knows a source where there is only one; here it is chosen.
-  const described: typeof all = { ...all, source: { ...all['source'], description: 'Source store' } }
-  const properties = Object.fromEntries(names.map((name) => [name, described[name]!]))
+  const helps: Readonly<Record<string, string>> = {
+    ...helpsOf(mode),
+    // The contract knows a source where there is only one; here it is chosen.
+    source: 'Source store',
+  }
+  const properties = Object.fromEntries(
+    names.map((name) => [
+      name,
+      helps[name] === undefined ? all[name]! : { ...all[name]!, description: helps[name] },
+    ]),
+  )
   return { ...schema, properties, required: [...(schema.required ?? []), 'source'] }
 }
 
@@ -482,8 +494,8 @@ function NewRules({ draft, onChange }: { readonly draft: Draft; readonly onChang
     onChange({ ...draft, [field]: [...(draft[field] ?? []), id] })
   return (
     <Group mt="md">
-      <CreateRule contracts={exclusions} what="exclusion" onDone={adding('exclusions')} />
-      <CreateRule contracts={inclusions} what="inclusion" onDone={adding('inclusions')} />
+      <CreateRule contracts={exclusions} what="exclusion" isOfNew onDone={adding('exclusions')} />
+      <CreateRule contracts={inclusions} what="inclusion" isOfNew onDone={adding('inclusions')} />
     </Group>
   )
 }

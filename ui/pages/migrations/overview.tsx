@@ -23,7 +23,7 @@ import { excludedText, filesText } from './figures-text.ts'
 import { MovedBy } from './moved-by.tsx'
 import { StateTimeline } from './state-timeline.tsx'
 import { targetState } from './target-state.ts'
-import { outcomeText } from './verification-text.ts'
+import { differenceKinds, outcomeText } from './verification-text.ts'
 
 type Progress = Info['progress']
 
@@ -31,10 +31,13 @@ type Progress = Info['progress']
 export function Overview({
   migration,
   verified,
+  isOutdated,
 }: {
   readonly migration: Migration
   /** Its last verification that is complete. */
   readonly verified: Verification | undefined
+  /** Whether it has copied since. */
+  readonly isOutdated: boolean
 }) {
   const { migrationId } = migration
   const { data } = useAnswer(migrations.progress, { migrationId })
@@ -49,7 +52,9 @@ export function Overview({
     })
   return (
     <>
-      {verified !== undefined && verified.totalDiscrepancies > 0 && <Differs verified={verified} />}
+      {verified !== undefined && verified.totalDiscrepancies > 0 && (
+        <Differs verified={verified} isOutdated={isOutdated} />
+      )}
       {progress && at && (
         <>
           {at.percentage !== undefined && (
@@ -114,7 +119,13 @@ export function Overview({
             </Fact>
           )}
           <Fact label="Priority">{wordsOf(migration.migrationPriority)}</Fact>
-          <Fact label={labelOf('actionPolicy')}>{optionText(migration.targetActionPolicy)}</Fact>
+          <Fact label={labelOf('actionPolicy')}>
+            {optionText(migration.targetActionPolicy)}
+            {migration.targetActionPolicy === 'Overwrite' &&
+              migration.scanOnlyMigration &&
+              !migration.recurringMigration &&
+              '; “Run again” copies only what differs'}
+          </Fact>
           <Fact label="Moved by">
             <MovedBy migration={migration} />
           </Fact>
@@ -130,22 +141,32 @@ export function Overview({
 }
 
 /** That the target is not as the source, whatever the state. */
-const Differs = ({ verified: { migrationId, totalDiscrepancies } }: { readonly verified: Verification }) => (
-  <Alert
-    color="yellow"
-    title={`The last verification found ${countOf(totalDiscrepancies, 'difference')}`}
-    mb="md"
-  >
-    This notice goes away once a verification finds none.{' '}
-    <Link
-      to="/migrations/$migrationId"
-      params={{ migrationId }}
-      {...({ search: { tab: 'Verifications' } } as object)}
+function Differs({
+  verified,
+  isOutdated,
+}: {
+  readonly verified: Verification
+  readonly isOutdated: boolean
+}) {
+  const { says, advice } = differenceKinds(verified)
+  return (
+    <Alert
+      color="yellow"
+      title={`The last verification${isOutdated ? ', from before the last run,' : ''} found ${says}`}
+      mb="md"
     >
-      Show the verifications
-    </Link>
-  </Alert>
-)
+      {isOutdated ? 'Verify again to see what still differs. ' : `${advice} `}
+      This notice goes away once a verification finds none.{' '}
+      <Link
+        to="/migrations/$migrationId"
+        params={{ migrationId: verified.migrationId }}
+        {...({ search: { tab: 'Verifications' } } as object)}
+      >
+        Show the verifications
+      </Link>
+    </Alert>
+  )
+}
 
 const moving = ['RUNNING', 'LIVE']
 const measuredEveryMs = 1_000

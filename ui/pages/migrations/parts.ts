@@ -3,7 +3,7 @@ export const migrationParts = {
   Overview: 'progress speed',
   Failures: 'errors retry',
   Plan: 'preview',
-  Rules: 'exclusions inclusions',
+  Rules: 'exclusions inclusions exclude include',
   Transfer: 'bandwidth agents',
   Verifications: 'verify compare differences',
   Cleanups: 'clean up',

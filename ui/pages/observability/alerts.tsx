@@ -1,6 +1,6 @@
 import { Group, Text } from '@mantine/core'
 import { useMemo, useState } from 'react'
-import type { Output } from '../../../subjects/kit/contract.ts'
+import type { Contract, Output } from '../../../subjects/kit/contract.ts'
 import { type AlertKindName, kindOf } from '../../../subjects/observability/alert-model.ts'
 import { alerts } from '../../../subjects/observability/alerts.ts'
 import { pollMs, useAll } from '../../data/calls.ts'
@@ -20,16 +20,21 @@ import { type Column, Table } from '../../kit/table.tsx'
 import { dateColumn, timeColumn } from '../../kit/time-column.tsx'
 import { Tabs } from '../../kit/tabs.tsx'
 import { TokenOnce } from '../../kit/token-once.tsx'
+import { useParam } from '../../kit/use-param.ts'
 
 /** What needs somebody, by which rules, and where it is sent. */
 export default function AlertsPage() {
   useEvents(alerts.list.resource)
+  const [tab] = useParam('tab')
   return (
-    <Page title="Alerts" contract={alerts.list}>
+    <Page title="Alerts" contract={shownBy[tab] ?? alerts.list}>
       <Tabs label="Alerts" parts={{ Alerts: <Alerts />, Rules: <Rules />, Webhooks: <Webhooks /> }} />
     </Page>
   )
 }
+
+/** What the parts beside the first show the answer of. */
+const shownBy: Readonly<Record<string, Contract>> = { Rules: alerts.rules, Webhooks: alerts.webhooks }
 
 type Alert = Output<(typeof alerts)['get']>
 
@@ -133,6 +138,7 @@ const ruleColumns: readonly Column<Rule>[] = [
   { label: 'Enabled', cell: ({ enabled }) => (enabled ? 'yes' : 'no'), width: 0.9 },
   {
     label: 'Actions',
+    needs: [alerts['put-rule'], alerts['delete-rule']],
     cell: ({ builtIn, kind, name, warning: _warning, ...rule }) => (
       <Group gap={4}>
         <FormDialog
@@ -175,6 +181,7 @@ function Rules() {
           button="Create a rule"
           contract={alerts['put-rule']}
           verb="Create"
+          needed={['kind']}
           initial={{ kind: 'migration-failed', severity: 'warning', enabled: true }}
           {...ofKind('migration-failed')}
         />
@@ -205,6 +212,7 @@ const webhookColumns = (choices: Choices): readonly Column<Webhook>[] => [
   },
   {
     label: 'Actions',
+    needs: [alerts['test-webhook'], alerts['put-webhook'], alerts['delete-webhook']],
     cell: ({ name, url, enabled, rules }) => (
       <Group gap={4}>
         <Action
@@ -261,6 +269,7 @@ function Webhooks() {
           button="Add a webhook"
           contract={alerts['put-webhook']}
           verb="Add"
+          needed={['url']}
           choices={choices}
           secrets={['secret']}
           onDone={(added) => setSecret(added.secret)}
@@ -270,7 +279,13 @@ function Webhooks() {
         <Empty>There are no webhooks yet. A webhook receives each alert as a signed request.</Empty>
       )}
       {data !== undefined && data.length > 0 && (
-        <Table label="Webhooks" rows={data} columns={columns} idOf={({ name }) => name} />
+        <Table
+          label="Webhooks"
+          rows={data}
+          columns={columns}
+          idOf={({ name }) => name}
+          searchedIn={({ name, url }) => [name, url]}
+        />
       )}
       <TokenOnce
         title="Signing secret"

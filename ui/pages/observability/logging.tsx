@@ -11,7 +11,7 @@ export default function LoggingPage() {
   const session = useSession()
   const { data, error } = useAnswer(logging.get, {}, { everyMs: pollMs })
   return (
-    <Page title="Log level" error={error} contract={logging.get}>
+    <Page title="Log level" error={error} contract={logging.get} hasForm={mayCall(session, logging.put)}>
       {data && (
         <Facts>
           <Fact label="Level">{data.level}</Fact>

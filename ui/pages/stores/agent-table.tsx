@@ -48,6 +48,7 @@ const columns: readonly Column<Agent>[] = [
   },
   {
     label: 'Actions',
+    needs: [agents.remove],
     cell: ({ name }) => (
       <Action
         contract={agents.remove}

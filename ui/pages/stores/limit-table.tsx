@@ -45,6 +45,7 @@ const figures: readonly Column<BandwidthPolicy>[] = [
 
 const actions: Column<BandwidthPolicy> = {
   label: 'Actions',
+  needs: [bandwidth.set, bandwidth.delete],
   cell: ({ scope, name, description, ...policy }) => {
     const place = { scope, ...(name !== undefined && { name }) }
     return (

@@ -28,6 +28,7 @@ const columns: readonly Column<Mapping>[] = [
   { label: 'Description', cell: ({ description }) => <Named>{description}</Named>, width: 2 },
   {
     label: 'Actions',
+    needs: [pathMappings.delete],
     cell: ({ id }) => (
       <Action
         contract={pathMappings.delete}

@@ -15,7 +15,7 @@ import { useSession } from '../../data/session-context.ts'
 import { AsCommand } from '../../kit/as-command.tsx'
 import { DialogButton, type DialogButtonProps } from '../../kit/dialog-button.tsx'
 import { Failure } from '../../kit/failure.tsx'
-import { durationText } from '../../kit/format.ts'
+import { durationText, labelOf } from '../../kit/format.ts'
 import { FormButtons } from '../../kit/form-buttons.tsx'
 import { SchemaFields, type Values } from '../../kit/schema-fields.tsx'
 import { useProblems } from '../../kit/use-problems.ts'
@@ -78,6 +78,8 @@ function withoutLimit({ limit = unlimited, unit, requests = unlimited, ...rest }
 /** @param isChanged whether there is a limit already, so that an empty field removes it; else it stays as it is */
 const helpsOf = (isChanged: boolean): Readonly<Record<string, string>> => ({
   limit: isChanged ? 'Amount per second; leave empty for no limit' : 'Amount per second',
+  // The form has one from the beginning.
+  unit: labelOf('unit'),
   requests: `Files, links, folders and parts of large files per second${isChanged ? '; leave empty for no limit' : ''}`,
 })
 
@@ -178,7 +180,13 @@ function Form({
         verb="Set"
         onCancel={onDone}
         isPending={set.isPending}
-        lacking={saysSomething ? [] : ['a limit, or a schedule']}
+        lacking={
+          !saysSomething
+            ? ['a limit, or a schedule']
+            : isScheduled && painted.hours.size === 0
+              ? ['hours']
+              : []
+        }
       />
       <AsCommand contract={bandwidth.set} input={input} />
     </form>

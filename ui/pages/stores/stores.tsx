@@ -2,6 +2,7 @@ import { Button, Text } from '@mantine/core'
 import { Link } from '@tanstack/react-router'
 import { filesystems, type Filesystem, kinds } from '../../../subjects/filesystems/filesystems.ts'
 import { placeText } from '../../../subjects/filesystems/kinds.ts'
+import { migrations } from '../../../subjects/migrations/migrations.ts'
 import { mayCall, useAll } from '../../data/calls.ts'
 import { useEvents } from '../../data/events.ts'
 import { useSession } from '../../data/session-context.ts'
@@ -29,7 +30,16 @@ export default function StoresPage() {
       title="Stores"
       error={error}
       contract={filesystems.list}
-      actions={mayAdd && <Button onClick={() => setAdding('1')}>Add a store</Button>}
+      actions={
+        <>
+          {data !== undefined && missingRole(data) === undefined && mayCall(session, migrations.create) && (
+            <Button component={Link} to="/new-migration" variant="default">
+              Create a migration
+            </Button>
+          )}
+          {mayAdd && <Button onClick={() => setAdding('1')}>Add a store</Button>}
+        </>
+      }
     >
       {data?.length === 0 && (
         <Empty>
