@@ -35,7 +35,9 @@ export const callContract =
     let reply: unknown
     try {
       if (contract.download !== undefined) {
-        await withSession(context, globals, (session) => download(context.terminal, session, contract, input))
+        await withSession(context, globals, async (session) =>
+          download(context.terminal, session, contract, await resolved(session, contract, input)),
+        )
         return
       }
       reply = await withSession(context, globals, async (session) => {
@@ -126,6 +128,20 @@ async function askAll(session: Session, contract: Contract, input: Input<Contrac
   const known = reply as Readonly<Record<string, unknown>>
   if (again === undefined || known[again.while.field] !== again.while.is) return reply
   return askAll(session, contract, Object.assign({}, input, { [again.field]: known[again.field] }))
+}
+
+/** The input with an id in place of a name. */
+async function resolved(
+  session: Session,
+  { resource, cli }: Contract,
+  input: Input<Contract>,
+): Promise<Input<Contract>> {
+  const { field, verb } = cli?.resolves ?? {}
+  const get = contracts.find((one) => one.resource === resource && one.verb === verb)
+  if (field === undefined || get === undefined) return input
+  const given = input as Readonly<Record<string, unknown>>
+  const { id } = (await session.call(get, { [field]: given[field] })) as { readonly id: string }
+  return Object.assign({}, input, { [field]: id })
 }
 
 /** Writes the whole text as it is, whatever form replies are asked for in. */

@@ -3,6 +3,7 @@ import { addExtension } from '../commands/extension-commands.ts'
 import { nameListAt } from '../commands/lists.ts'
 import type { Context, Globals } from '../context.ts'
 import { createProgram } from '../program.ts'
+import { isPlain } from './names.ts'
 import type { Argument, CommandNode, Flag, Value } from './tree.ts'
 
 /** All that can be typed, but commands of extensions. */
@@ -56,7 +57,8 @@ function valueOf(
   { argChoices }: { readonly argChoices?: readonly string[] | undefined },
   words: readonly string[],
 ): Value {
-  if (argChoices !== undefined) return { choices: argChoices }
+  // Those of an extension are words of others.
+  if (argChoices !== undefined) return { choices: argChoices.filter(isPlain) }
   const list = nameListAt({ words, value: name })
   return list === undefined ? {} : { list }
 }

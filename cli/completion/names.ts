@@ -10,7 +10,8 @@ const patienceMs = 1_000
  */
 const plainName = /^[\w@%+=:,./][\w@%+=:,./-]*$/
 
-const isPlain = (name: unknown): name is string => typeof name === 'string' && plainName.test(name)
+/** Whether a shell takes a word as it stands. */
+export const isPlain = (name: unknown): name is string => typeof name === 'string' && plainName.test(name)
 
 /**
  * Names that a list has, without those that would have to be quoted. Empty where the platform does not answer in time. Never

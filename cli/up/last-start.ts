@@ -1,6 +1,5 @@
-import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { readTextFile } from '../../broker/common/files.ts'
+import { readTextFile, writeSecretFile } from '../../broker/common/files.ts'
 import { product } from '../../subjects/kit/names.ts'
 
 /** With what a platform was started last, as its configuration alone does not say it. */
@@ -13,12 +12,16 @@ export interface LastStart {
 const pathIn = (home: string): string => join(home, 'run', 'last-start.json')
 
 export const noteStart = (home: string, start: LastStart): void =>
-  writeFileSync(pathIn(home), `${JSON.stringify(start)}\n`, { mode: 0o600 })
+  writeSecretFile(pathIn(home), `${JSON.stringify(start)}\n`)
 
-/** The last start; undefined before the first one. */
+/** The last start; undefined before the first one, and where the note of it is damaged: nothing depends on it. */
 export function lastStart(home: string): LastStart | undefined {
-  const text = readTextFile(pathIn(home))
-  return text === undefined ? undefined : (JSON.parse(text) as LastStart)
+  try {
+    const { broker, flags } = JSON.parse(readTextFile(pathIn(home)) ?? '{}') as Partial<LastStart>
+    return typeof broker === 'string' && Array.isArray(flags) ? { broker, flags } : undefined
+  } catch {
+    return undefined
+  }
 }
 
 /** Whether the platform of this folder was started last with another address of its broker. */

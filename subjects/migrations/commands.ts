@@ -124,6 +124,12 @@ export const migrationCommands = definitions({
     input: strict({
       migrationId,
       actionPolicy: actionPolicy(asBefore),
+      acceptTarget: Type.Optional(
+        Type.Boolean({
+          description:
+            'Take the folder that is now at the target, even if it is not the one that the migration started with; default: false, so that nothing is written to the folder below a mount that is missing',
+        }),
+      ),
       reloadMappings: Type.Optional(
         Type.Boolean({
           description:
@@ -133,7 +139,7 @@ export const migrationCommands = definitions({
     }),
     output: Migration,
     ...command,
-    audit: { ...command.audit, details: ['actionPolicy', 'reloadMappings'] },
+    audit: { ...command.audit, details: ['actionPolicy', 'acceptTarget', 'reloadMappings'] },
     http: [{ method: 'POST', path: '/api/v1/migrations/{migrationId}/reset' }],
     cli: { args: ['migrationId'] },
   },

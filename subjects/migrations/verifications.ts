@@ -184,6 +184,7 @@ export const verifications = resource('verifications', {
     errors: jobErrors.state,
     http: [{ method: 'GET', path: '/api/v1/verifications/{verificationId}/report' }],
     cli: {
+      resolves: { field: 'verificationId', verb: 'get' },
       args: ['verificationId'],
       example: 'gantry verifications report nightly --report-id FULL',
     },

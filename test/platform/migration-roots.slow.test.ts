@@ -129,7 +129,7 @@ test('a live migration waits for its source until another folder is accepted in 
   await platform.call(migrations.stop, { migrationId: 'live' })
 })
 
-test('a reset takes the folder of the target as it is then, and tells once in the log why it could not go on', async () => {
+test('a reset takes another folder of the target if it is told to, and the log says once why it could not go on', async () => {
   const lines: { level: number; msg: string; reason?: string; migration?: string; err?: unknown }[] = []
   const log = pino({ level: 'warn' }, { write: (line: string) => void lines.push(JSON.parse(line)) })
   await using own = await startTestPlatform({ log })
@@ -152,13 +152,22 @@ test('a reset takes the folder of the target as it is then, and tells once in th
   await until('it has stopped', async () => (await get()).state === 'STOPPED')
   await own.call(filesystems['update-local'], { fileSystemId: 'to', fsRoot: folder.other })
 
+  // It may be the folder below a mount that is missing.
   await own.call(migrations.reset, { migrationId })
+  await until('it cannot go on', async () =>
+    (await get()).conditions.some(({ reason }) => reason === 'CANNOT_GO_ON'),
+  )
+  expect(readdirSync(folder.other)).toEqual([])
+  await own.call(migrations.stop, { migrationId })
+  await until('it has stopped again', async () => (await get()).state === 'STOPPED')
+  await own.call(migrations.reset, { migrationId, acceptTarget: true })
   await until('all is at the other folder', async () => {
     const { state, conditions } = await get()
     expect(conditions.map(({ reason }) => reason)).not.toContain('CANNOT_GO_ON')
     return state === 'LIVE' && readdirSync(folder.other).includes('file')
   })
 
+  lines.length = 0
   // The folder is another one by now: it waits, tries again and again, and says so once.
   const tries = vi.spyOn(Roots, 'watch')
   rmSync(folder.other, { recursive: true })

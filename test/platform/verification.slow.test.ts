@@ -173,6 +173,11 @@ test('a report that is longer than a message arrives whole', async () => {
     .split('\n')
     .map((line) => (JSON.parse(line) as { sourcePath: string }).sourcePath)
   expect(new Set(paths).size).toBe(4_001)
+  // By a name all parts are of one verification, or there is no second part.
+  const named = ['verifications', 'report', 'everything', '--report-id', 'DISCREPANCIES_JSON']
+  expect((await gantry(named, { env: { GANTRY_HOME: home } })).out).toBe(text)
+  const part = { verificationId: 'everything', reportId: 'DISCREPANCIES_JSON', from: 1 } as const
+  await expect(platform.call(verifications.report, part)).rejects.toMatchObject({ code: 'NOT_ACCEPTED' })
 })
 
 test('paths that make no sense are refused with the field', async () => {

@@ -27,7 +27,6 @@ const readingVerbs = new Set([
   'reports',
   'report-of',
   'reports-of',
-  'objects',
   'progress',
   'plan',
   'states',

@@ -133,7 +133,7 @@ export function commandHandlers(
       return figures.view(migrationId)
     },
     'stop-all': ({ resumable = true }) => withAll((migrationId) => stop(migrationId, resumable)),
-    reset: async ({ migrationId, actionPolicy, reloadMappings = false }) => {
+    reset: async ({ migrationId, actionPolicy, acceptTarget = false, reloadMappings = false }) => {
       const before = await figures.record(migrationId)
       const pathMappings = reloadMappings ? await reloaded(dependencies, before) : before.pathMappings
       const scheduled = new Date().toISOString()
@@ -142,7 +142,11 @@ export function commandHandlers(
         migrationId,
         'reset',
         (current) => ({
-          ...resetOf(current, actionPolicy ?? current.policy, scheduled),
+          ...resetOf(
+            acceptTarget ? withoutTarget(current) : current,
+            actionPolicy ?? current.policy,
+            scheduled,
+          ),
           ...(pathMappings === undefined ? {} : { pathMappings }),
         }),
         (changed, previous) => [
@@ -234,6 +238,8 @@ async function reloaded(dependencies: MigrationDependencies, record: MigrationRe
   return pathMappings
 }
 
+const withoutTarget = ({ targetIdentity: _target, ...record }: MigrationRecord): MigrationRecord => record
+
 /** The record as it was before it was started first, to be begun again at once if it had been. */
 function resetOf(
   current: MigrationRecord,
@@ -244,8 +250,6 @@ function resetOf(
     abortReason: _reason,
     abortCause: _cause,
     started: _started,
-    // As at a start: the folder of the target is taken as it is then.
-    targetIdentity: _target,
     recurrence,
     ...record
   } = restarted(current)

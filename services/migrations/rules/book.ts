@@ -13,18 +13,24 @@ import { defaultRule, defaultsOf, globalExclusions } from './defaults.ts'
 /** Rules of one migration together, in characters of JSON: each thread has them, compiled. */
 const maxRulesLength = 4 * 1024 * 1024
 
-const programSize = (rule: Rule): number =>
+/** Steps of the pattern of a rule. */
+export const programSize = (rule: Rule): number =>
   rule.type === 'regex' ? programSizeOf(rule.patternType ?? 'JAVA_PCRE', rule.regex) : 0
 
 /** What can be compiled together, and what these are, where they are more. */
 function excessOf(rules: readonly Rule[]): string | undefined {
-  const length = JSON.stringify(rules).length
+  // It is looked at one by one: all of them as one text, or compiled, may be more than there is memory or time for.
+  let length = 0
+  for (const rule of rules.slice(0, maxRules + 1)) length += JSON.stringify(rule).length + 1
   if (rules.length > maxRules || length > maxRulesLength)
-    return `${maxRules} rules with ${maxRulesLength} characters in total; these are ${rules.length} rules with ${length} characters`
-  const size = rules.reduce((sum, rule) => sum + programSize(rule), 0)
-  return size > maxProgramSizeOfAll
-    ? `${maxProgramSizeOfAll} steps of patterns in total; these have ${size}: use fewer or simpler patterns`
-    : undefined
+    return `${maxRules} rules with ${maxRulesLength} characters in total; these are ${rules.length} rules with ${rules.length > maxRules ? 'at least ' : ''}${length} characters`
+  let size = 0
+  for (const rule of rules) {
+    size += programSize(rule)
+    if (size > maxProgramSizeOfAll)
+      return `${maxProgramSizeOfAll} steps of patterns in total; these have more: use fewer or simpler patterns`
+  }
+  return undefined
 }
 
 /** The rules of a migration, by their ids. */

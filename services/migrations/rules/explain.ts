@@ -10,7 +10,7 @@ import { pathFromText, textFromPath } from '../../drivers/paths/path-text.ts'
 import { collisionsIn, targetPath } from '../../engine/run/mappings.ts'
 import { isWithin } from '../../engine/items/paths.ts'
 import { type NamedEntry, type RuleLists, Rules } from '../../engine/run/rules.ts'
-import type { RuleBook } from './book.ts'
+import { programSize, type RuleBook } from './book.ts'
 import { engineMappings, leading } from './mappings/frozen.ts'
 import type { MigrationRecord } from '../lifecycle/record.ts'
 import { judgedOf } from './judged.ts'
@@ -134,10 +134,27 @@ function outside({ path: root }: MigrationRecord, path: Buffer): Explanation | u
 }
 
 /** The folders from the one below the migration's own down to the path itself. */
-function* steps(root: Buffer, path: Buffer): Generator<Buffer> {
-  if (path.length <= root.length) return
-  yield* steps(root, parentOf(path))
-  yield path
+function steps(root: Buffer, path: Buffer): Buffer[] {
+  const found: Buffer[] = []
+  for (let at = path; at.length > root.length; at = parentOf(at)) found.push(at)
+  return found.toReversed()
+}
+
+/**
+ * Steps of patterns times the characters that they are matched with, at most: it is done here, where everybody waits
+ * meanwhile, and takes a fifth of a second.
+ */
+const maxMatching = 20_000_000
+
+/** @throws GantryError NOT_ACCEPTED for what would keep others waiting */
+function requireQuick({ exclusions, inclusions }: RuleLists, root: Buffer, path: Buffer): void {
+  const characters = steps(root, path).reduce((sum, { length }) => sum + length, 0)
+  const size = [...exclusions, ...inclusions].reduce((sum, rule) => sum + programSize(rule), 0)
+  if (characters * size > maxMatching)
+    throw notAccepted(
+      'path',
+      'is too long, or has too many folders, to be tested with these patterns: test a folder above it',
+    )
 }
 
 const folderAt = (path: Buffer): NamedEntry => ({
@@ -153,6 +170,7 @@ function byRule(
   entry: NamedEntry,
   undecided: RuleLists,
 ): Explanation | undefined {
+  requireQuick(lists, root, path)
   const rules = new Rules(lists)
   for (const step of steps(root, path)) {
     const isLast = step.length === path.length

@@ -8,6 +8,7 @@ import { sizeText } from '../../../../subjects/kit/binary-size.ts'
 import { maxTextLength } from '../../../../subjects/kit/schemas.ts'
 import { shortened } from '../../../../subjects/kit/shortened.ts'
 import type { PlanCounts } from '../../../../subjects/migrations/model/plan-terms.ts'
+import type { RuleBook } from '../../rules/book.ts'
 import type { StoreBounds } from '../../../drivers/contract/bounds.ts'
 import { openDriver } from '../../../drivers/index.ts'
 import { targetPath } from '../../../engine/run/mappings.ts'
@@ -33,6 +34,7 @@ export interface PlanDependencies {
   readonly findMigration: (migrationId: string) => Promise<MigrationRecord>
   readonly resolve: (record: MigrationRecord) => Promise<MoveSpec>
   readonly guards: Pick<RemovalGuards, 'left'>
+  readonly rules: Pick<RuleBook, 'requireFit'>
   /** Where stores may be. */
   readonly bounds: StoreBounds | undefined
   readonly spillFolder: string
@@ -105,10 +107,15 @@ export class Plans {
     )
   }
 
-  async #begin(migrationId: string, { actionPolicy, ...rules }: Instead): Promise<Kept> {
-    const { findMigration } = this.#dependencies
+  async #begin(migrationId: string, { actionPolicy, ...given }: Instead): Promise<Kept> {
+    const { findMigration, rules } = this.#dependencies
     const found = await findMigration(migrationId)
-    const record = { ...found, policy: actionPolicy ?? found.policy, ...rules }
+    const { exclusions = found.exclusions, inclusions = found.inclusions } = given
+    const ids = { exclusions: [...new Set(exclusions)], inclusions: [...new Set(inclusions)] }
+    // As for the migration itself: what it could not have takes too long, or too much memory, here as well.
+    if (given.exclusions !== undefined || given.inclusions !== undefined)
+      await rules.requireFit(ids, found.kind)
+    const record = { ...found, policy: actionPolicy ?? found.policy, ...ids }
     this.#forgetOld()
     const atWork = [...this.#plans.values()].filter(({ status }) => status === 'IN_PROGRESS').length
     if (atWork >= maxAtOnce)

@@ -1,6 +1,7 @@
 import type { Collection } from '../../../../broker/state/collection.ts'
 import type { Owners } from '../../../../broker/rpc/owners.ts'
 import type { Handlers } from '../../../../subjects/kit/contract.ts'
+import { notAccepted } from '../../../../subjects/kit/errors.ts'
 import {
   allReports,
   type VerificationReport,
@@ -71,6 +72,12 @@ export function verificationHandlers(dependencies: VerificationDependencies): Ha
     reports: async ({ verificationId }) => known.reports(await idOf(verificationId)),
     report: async ({ verificationId, reportId = 'DISCREPANCIES_CSV', from }) => {
       const id = await idOf(verificationId)
+      // By then another one may be the latest: its text would follow the beginning of this one's.
+      if (from !== undefined && from > 0 && id !== verificationId)
+        throw notAccepted(
+          'verificationId',
+          `must be the id of the verification for further parts, such as ${id}`,
+        )
       return reportId === allReports.name
         ? known.archive(id, allReports.type, from)
         : known.report(id, reportId, from)

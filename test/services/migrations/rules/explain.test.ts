@@ -165,3 +165,23 @@ test('a pattern is tried before it is an exclusion, alone or beside those of a m
   })
   await expect(explain(alone, { regex: '(', patternType: 'JAVA_PCRE' })).rejects.toThrow(/regex/)
 })
+
+test.each([
+  ['a pattern that is tried', { regex: '.*a.{900}b', patternType: 'JAVA_PCRE' as const }, []],
+  [
+    'a rule',
+    {},
+    [{ id: 'slow', type: 'regex', regex: '.*a.{900}b', patternType: 'JAVA_PCRE' } satisfies Rule],
+  ],
+])('%s whose matching would keep others waiting is refused', async (_, asked, rules) => {
+  const path = '/abcde'.repeat(2_000)
+  await expect(explain({ exclusions: rules, isAlone: true }, { ...asked, path })).rejects.toMatchObject({
+    code: 'NOT_ACCEPTED',
+    message: expect.stringMatching(/path: is too long, or has too many folders/) as string,
+  })
+})
+
+test('a path of thousands of folders is judged where no pattern looks at it', async () => {
+  const path = '/a'.repeat(8_000)
+  expect(await explain({ isAlone: true }, { path, type: 'file' })).toMatchObject({ decision: 'MIGRATED' })
+})
