@@ -58,16 +58,20 @@ export const explainer =
       ...explanation,
       judgedAs: judged.text,
     })
+    if (tried !== undefined) requireQuick({ exclusions: [tried], inclusions: [] }, path)
     const matched = tried && byPattern(tried, root, path, entry)
     if (matched !== undefined) return answer(matched)
     if (record === undefined) {
       if (tried !== undefined)
         return answer({ decision: 'MIGRATED', explanation: 'the pattern does not match the path' })
       const lists = { exclusions: await rules.ofEveryone(), inclusions: [] }
+      requireQuick(lists, path)
       const { closed, undecided } = divided(lists, open, path, entry)
       return answer(byRule(closed, root, path, entry, undecided) ?? depends(undecided) ?? unmatched)
     }
-    const { closed, undecided } = divided(await rules.of(record), open, path, entry)
+    const lists = await rules.of(record)
+    requireQuick(lists, path)
+    const { closed, undecided } = divided(lists, open, path, entry)
     return answer(
       byRule(closed, root, path, entry, undecided) ??
         byMapping(record, path, entry) ??
@@ -147,9 +151,12 @@ function steps(root: Buffer, path: Buffer): Buffer[] {
 const maxMatching = 20_000_000
 
 /** @throws GantryError NOT_ACCEPTED for what would keep others waiting */
-function requireQuick({ exclusions, inclusions }: RuleLists, root: Buffer, path: Buffer): void {
-  const characters = steps(root, path).reduce((sum, { length }) => sum + length, 0)
-  const size = [...exclusions, ...inclusions].reduce((sum, rule) => sum + programSize(rule), 0)
+function requireQuick({ exclusions, inclusions }: RuleLists, path: Buffer): void {
+  const folders = steps(Buffer.alloc(0), path)
+  const characters = folders.reduce((sum, { length }) => sum + length, 0)
+  const sizeOf = (rules: readonly Rule[]) => rules.reduce((sum, rule) => sum + programSize(rule), 0)
+  // Whether something is included is asked of all above it, for each folder on the way.
+  const size = sizeOf(exclusions) + folders.length * sizeOf(inclusions)
   if (characters * size > maxMatching)
     throw notAccepted(
       'path',
@@ -170,7 +177,6 @@ function byRule(
   entry: NamedEntry,
   undecided: RuleLists,
 ): Explanation | undefined {
-  requireQuick(lists, root, path)
   const rules = new Rules(lists)
   for (const step of steps(root, path)) {
     const isLast = step.length === path.length

@@ -181,6 +181,16 @@ test.each([
   })
 })
 
+test('inclusions of a migration are held to the same, before any is looked at', async () => {
+  const slow: Rule = { id: 'slow', type: 'regex', regex: '.*a.{900}b', patternType: 'JAVA_PCRE' }
+  await expect(explain({ inclusions: [slow] }, { path: '/abcde'.repeat(100) })).rejects.toMatchObject({
+    code: 'NOT_ACCEPTED',
+  })
+  // Of a path as people have them it is told.
+  const usual = await explain({ inclusions: [slow] }, { path: '/data/2026/11/report.csv', type: 'file' })
+  expect(usual).toMatchObject({ decision: 'NOT_INCLUDED' })
+})
+
 test('a path of thousands of folders is judged where no pattern looks at it', async () => {
   const path = '/a'.repeat(8_000)
   expect(await explain({ isAlone: true }, { path, type: 'file' })).toMatchObject({ decision: 'MIGRATED' })
