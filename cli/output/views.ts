@@ -133,7 +133,7 @@ export const views: Readonly<Record<string, View>> = {
   Migration: migration,
   AcceptedSource: migration,
   Key: key,
-  NewKey: key,
+  KeyWithToken: key,
   MigrationPlan: {
     fields: ['planId', 'migrationId', 'status', 'message', 'startedAt'],
     figures: planFigures,

@@ -75,7 +75,10 @@ export const ExpiresInDays = Type.Optional(
   }),
 )
 
-export const Token = Type.String({ maxLength: 1_000, description: 'API token' })
+const Token = Type.String({ maxLength: 1_000, description: 'API token' })
+
+/** A key and its token, told only once. Not `NewKey`: clients generated for Go give that name to the constructor of `Key`. */
+export const KeyWithToken = model('KeyWithToken', { ...Key.properties, token: Token })
 
 /** The two paths of one key. */
 const byId = (method: 'GET' | 'PUT' | 'DELETE') =>
@@ -97,7 +100,7 @@ export const keys = resource('keys', {
       capabilities: Type.Optional(Capabilities),
       expiresInDays: ExpiresInDays,
     }),
-    output: model('NewKey', { ...Key.properties, token: Token }),
+    output: KeyWithToken,
     errors: ['NOT_FOUND', 'EXCEEDS_ROLE', 'LIMIT_REACHED'],
     audit: { object: 'id', details: ['name', 'expiresInDays', 'role', 'capabilities'] },
     lasting: true,
@@ -162,7 +165,7 @@ export const keys = resource('keys', {
         }),
       ),
     }),
-    output: strict({ ...Key.properties, token: Token }),
+    output: KeyWithToken,
     errors: ['NOT_FOUND', 'EXCEEDS_ROLE', 'NOT_ALLOWED_IN_STATE'],
     audit: { object: 'id', details: ['overlapMinutes'] },
     lasting: true,

@@ -1,6 +1,6 @@
 import { type Static, Type } from 'typebox'
 import { resource } from '../kit/contract.ts'
-import { ExpiresInDays, Key, Token } from '../access/keys.ts'
+import { ExpiresInDays, KeyWithToken } from '../access/keys.ts'
 import {
   Count,
   list,
@@ -140,7 +140,7 @@ export const agentKeys = resource('agents', {
       notes: Type.Optional(Text('Free text')),
       expiresInDays: ExpiresInDays,
     }),
-    output: strict({ ...Key.properties, token: Token }),
+    output: KeyWithToken,
     errors: ['EXCEEDS_ROLE', 'LIMIT_REACHED'],
     audit: { object: 'id', details: ['name', 'expiresInDays'] },
     lasting: true,

@@ -93,6 +93,14 @@ describe.each(Object.entries({ ...documents, ...withExtensions }))('%s', (_, doc
     const broken = referencesOf(document).filter((reference) => target(document, reference) === undefined)
     expect(broken).toEqual([])
   })
+
+  test('no model has the name that clients for Go give to the constructor of another', () => {
+    const { schemas = {} } = (document as { components?: { schemas?: object } }).components ?? {}
+    const constructors = new Set(
+      Object.keys(schemas).flatMap((name) => [`New${name}`, `New${name}WithDefaults`]),
+    )
+    expect(Object.keys(schemas).filter((name) => constructors.has(name))).toEqual([])
+  })
 })
 
 test.each([...Object.keys(ofServers), 'openapi-platform with extensions'])(
