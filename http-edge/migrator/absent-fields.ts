@@ -70,6 +70,11 @@ export const absentFields: AbsentFields = {
       { inSeconds: 0, asText: 'unknown' },
       'Estimated remaining time of a running migration',
     ),
+    migratedPercentage: usual(
+      Type.Integer(),
+      0,
+      'Percentage of what was found that is at the target or was superseded; 0 until everything in the source is listed',
+    ),
     filesVanished: usual(
       Type.Integer(),
       0,

@@ -1,6 +1,6 @@
 import { StoreError, type Upload } from '../drivers/contract/driver.ts'
 import { concurrently } from '../../broker/common/concurrently.ts'
-import { noCounts, type ItemResult } from './run/counts.ts'
+import { countFound, noCounts, type ItemResult } from './run/counts.ts'
 import { decodeItem } from './items/item-decode.ts'
 import { malformed, type Large } from './items/items.ts'
 import type { ItemJob, Reply } from './threads/jobs.ts'
@@ -79,9 +79,22 @@ export class LargeFiles {
 
   /** As `Mover.transfer`, of the item of a large file. */
   async transfer(job: ItemJob, signal: AbortSignal, share: Share | undefined): Promise<ItemResult> {
-    const { spec } = job
     const item = decodeItem(job.item)
     if (item.kind !== 'large') throw malformed(`a ${item.kind}, not a large file`)
+    const result = await this.#transfer(job, item, signal, share)
+    const { counts } = result
+    if (counts.filesMigrated + counts.filesSkipped > 0)
+      countFound(counts, item.foundBytes, counts.bytesMigrated + counts.bytesSkipped)
+    return result
+  }
+
+  async #transfer(
+    job: ItemJob,
+    item: Large,
+    signal: AbortSignal,
+    share: Share | undefined,
+  ): Promise<ItemResult> {
+    const { spec } = job
     const mayShare = item.spread !== undefined || (share !== undefined && isFirstTry(spec, item))
     const isAlone = hasEndedThreads(job.item)
     const key = keyOf(spec, item)

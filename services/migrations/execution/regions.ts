@@ -49,13 +49,16 @@ function withRegion(
   return [...regions, { id, ...asked, created: now.toISOString(), queued: false }]
 }
 
+/** What a folder has is to be found once more. */
+const unlisted = ({ listed: _listed, ...current }: MigrationRecord): MigrationRecord => current
+
 /** A migration with one more folder to scan again; see `withRegion`. */
 export const withRegionIn = (
   current: MigrationRecord,
   region: Parameters<typeof withRegion>[1],
   now: Date,
 ): MigrationRecord => ({
-  ...current,
+  ...unlisted(current),
   // One that waits or runs keeps its place.
   ...(isBetweenScans(current.state) ? { scheduled: now.toISOString() } : {}),
   pendingRegions: withRegion(current.pendingRegions, region, now, maxRegionsOf(current)),
@@ -72,7 +75,7 @@ export function withAcceptedSource(current: MigrationRecord, now: Date): Migrati
   const others = pendingRegions.filter(
     ({ policy, targetMatch }) => policy !== undefined || targetMatch !== undefined,
   )
-  return { ...current, pendingRegions: withRegion(others, { path }, now, maxPendingRegions) }
+  return { ...unlisted(current), pendingRegions: withRegion(others, { path }, now, maxPendingRegions) }
 }
 
 /** So many folders may wait, whatever was asked for. */

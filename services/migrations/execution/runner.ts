@@ -41,6 +41,7 @@ import {
   restarted,
   factOf,
   found,
+  listed,
   type MigrationRecord,
   read,
   scanForgotten,
@@ -268,7 +269,8 @@ export class Runner {
     followed.following =
       record.kind === 'live' ? await changes(record, spec, gapOf({ ...followed, record })) : undefined
     const who = { workId, migrationId, target, movedBy: movers }
-    const options = { ...who, spec, takeBack, signal, changes: followed.following }
+    const onListed = (isStill: () => boolean) => this.#listed(migrationId, workId, isStill)
+    const options = { ...who, spec, takeBack, signal, changes: followed.following, onListed }
     const active = await ActiveMigration.open({ ...this.#options, ...options })
     this.#inherited.delete(workId)
     followed.active = { work: active, sinceMs: performance.now() }
@@ -464,6 +466,15 @@ export class Runner {
       if (workIdOf(current) !== workId) return undefined
       const compared = read(found(current), failedPathCount)
       return isDeepStrictEqual(compared, current) ? undefined : compared
+    })
+  }
+
+  /** Nothing is left to be listed: from now on what was found is a whole, of which a share is done. */
+  async #listed(migrationId: string, workId: string, isStill: () => boolean): Promise<void> {
+    await this.#options.records.update(migrationId, (current) => {
+      if (workIdOf(current) !== workId || !isStill()) return undefined
+      const next = listed(current, new Date())
+      return next === current ? undefined : next
     })
   }
 

@@ -76,13 +76,13 @@ export async function* retryItems(
   retry: Retry,
 ): AsyncGenerator<RetryItem[]> {
   for await (const page of matching(failures, workId, retry)) {
-    yield page.filter(isRetryable).map(({ sequence, entry: { path, isFolder } }) => {
+    yield page.filter(isRetryable).map(({ sequence, entry: { path, isFolder, foundBytes } }) => {
       const relative = relativePath(root, pathFromText(path))
       const isListed = isFolder === true || relative.length === 0
       if (isLive) return { lane: 'region', item: comparison(relative, isListed), sequence }
       return isListed
         ? { lane: 'region', item: startRegion(relative), sequence }
-        : { lane: 'transfer', item: fileItem(relative), sequence }
+        : { lane: 'transfer', item: fileItem(relative, foundBytes), sequence }
     })
   }
 }
@@ -92,12 +92,19 @@ const isRetryable = ({ entry }: { entry: RecordedFailure }): boolean =>
   pathOfFailure(entry.path) !== undefined
 
 /** As a second try: the folders above are made where they are missing. What stands there now, a look at it will tell. */
-const fileItem = (path: Buffer): Uint8Array =>
+const fileItem = (path: Buffer, foundBytes: number | undefined): Uint8Array =>
   encodeItem({
     kind: 'transfer',
     attempt: 2,
     notBeforeMs: 0,
-    groups: [{ folder: parentOf(path), files: [], others: [nameOf(path)] }],
+    groups: [
+      {
+        folder: parentOf(path),
+        files: [],
+        others: [nameOf(path)],
+        ...(foundBytes === undefined ? {} : { sizes: [foundBytes] }),
+      },
+    ],
   })
 
 /** A folder that could not be listed, with all that is below it; or what may be gone, as a name that was told. */

@@ -26,6 +26,8 @@ const info = (state: Info['state'], progress: Partial<Info['progress']> = {}, id
     filesScanned: 4_000,
     filesMigrated: 900,
     filesSkipped: 100,
+    filesSuperseded: 0,
+    bytesSuperseded: 0,
     foldersScanned: 1,
     failedPaths: 0,
     filesDeleted: 0,
