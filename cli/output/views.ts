@@ -45,7 +45,7 @@ function migrationFigures(reply: Row): Row {
     copied: filesAndBytes(files, bytes),
     ...(skipped > 0 && { alreadyAtTarget: plural(skipped, 'file', countText) }),
     ...(superseded > 0 && {
-      superseded: `${filesAndBytes(superseded, sum('bytesSuperseded'))} changed or deleted before they were copied`,
+      superseded: `${filesAndBytes(superseded, sum('bytesSuperseded'))} changed or deleted before ${superseded === 1 ? 'it was' : 'they were'} copied`,
     }),
     ...(partial > 0 && { inProgress: sizeText(partial) }),
     ...progressIn(reply),

@@ -212,6 +212,18 @@ test('a few large files under a limit do not make many small ones take long', ()
   expect(etaSeconds).toBeCloseTo(3.4, 0)
 })
 
+test('before everything is listed there is no percentage: it would fall', () => {
+  const { migratedPercentage: _unknown, ...progress } = info('RUNNING', { filesSuperseded: 10 }).progress
+  const listing = { ...info('RUNNING'), progress }
+  for (const line of [liveLine(listing, rate, 200), plainLine(listing, rate)]) {
+    expect(line).toContain('1,010 of 4,000 files found so far')
+    expect(line).not.toMatch(/%|░/)
+  }
+  expect(endLine({ ...listing, state: 'STOPPED' })).toBe(
+    'nightly is stopped before everything was found, at 1,010 of 4,000 files found so far; continue with: gantry migrations resume nightly',
+  )
+})
+
 test.for([
   [info('STOPPED'), 'nightly is stopped at 25 %; continue with: gantry migrations resume nightly'],
   [info('STOPPED', {}, '-rf'), '-rf is stopped at 25 %; continue with: gantry migrations resume -- -rf'],
