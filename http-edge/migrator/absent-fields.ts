@@ -91,7 +91,10 @@ export const absentFields: AbsentFields = {
     sourceEventCreationTimestamp: none(noTime),
     sourceEventCreationDate: none(noTime, text),
   },
-  FailedPath: { renamePath: none(byPath, text) },
+  FailedPath: {
+    renamePath: none(byPath, text),
+    excluded: usual(Type.Boolean(), false, 'Whether a rule of the migration excludes the path now'),
+  },
   Notification: { code: none('Not available: use the type instead') },
   Stats: {
     ...noneOf(['filesRescanned', 'dirsRescanned'], foundOnce),

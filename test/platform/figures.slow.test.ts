@@ -1,8 +1,9 @@
 import { chmodSync, existsSync, mkdirSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { bandwidth } from '../../subjects/migrations/bandwidth.ts'
 import { migrations } from '../../subjects/migrations/migrations.ts'
+import { exclusions } from '../../subjects/rules/exclusions.ts'
 import { gantry } from '../cli/support.ts'
 import { compareTrees } from '../support/compare-trees.ts'
 import { addLocal, createFolder } from '../support/migrations.ts'
@@ -166,6 +167,49 @@ test('a failure that was mended counts as found again, and no more as a failure'
   const figures = await one.figures()
   expectAllDone(figures)
   expect(figures.superseded).toEqual({ files: 1, bytes: 7 })
+})
+
+test('a failure that a rule excludes by now is marked in the list at once, and goes with the next scan', async () => {
+  const one = await create({ isLive: false })
+  using _folder = one.folder
+  const { migrationId } = one
+  for (const path of ['a', 'b/c']) {
+    mkdirSync(dirname(one.at(path)), { recursive: true })
+    writeFileSync(one.at(path), 'content')
+    // What stands there, the migration has not made.
+    mkdirSync(join(one.there(path), 'in the way'), { recursive: true })
+  }
+  await platform.call(migrations.start, { migrationId })
+  await one.is('COMPLETED')
+  const listed = async () => {
+    const { failedPaths } = await platform.call(migrations.failures, { migrationId })
+    return Object.fromEntries(failedPaths.map(({ path, excluded }) => [path, excluded]))
+  }
+  expect(await listed()).toEqual({ '/a': undefined, '/b/c': undefined })
+  const id = 'excluded-since'
+  await platform.call(exclusions['create-paths'], { id, description: 'Since', paths: ['/b'] })
+  await platform.call(exclusions.attach, { migrationId, id })
+  expect(await listed()).toEqual({ '/a': undefined, '/b/c': true })
+  const env = { GANTRY_HOME: home }
+  const { out } = await gantry(['migrations', 'failures', migrationId], { env })
+  expect(out).toMatch(/excluded/)
+  const exported = await gantry(['migrations', 'export-failures', migrationId], { env })
+  expect(exported.out).toMatch(/"\/b\/c".*"true"/)
+  expect(exported.out).toMatch(/"\/a".*""/)
+  const { body } = await platform.rest('migrator', 'GET', `/migrations/${migrationId}/failures`)
+  const sorted = (body as { failedPaths: { path: string }[] }).failedPaths.toSorted((a, b) =>
+    a.path < b.path ? -1 : 1,
+  )
+  expect(sorted).toMatchObject([{ excluded: false }, { excluded: true }])
+  // Whoever takes the rule off has the failure back: it is no less missing at the target.
+  await platform.call(exclusions.detach, { migrationId, id })
+  expect(await listed()).toEqual({ '/a': undefined, '/b/c': undefined })
+  await platform.call(exclusions.attach, { migrationId, id })
+  await platform.call(migrations['add-pending-region'], { migrationId, path: '/' })
+  await until('it is scanned again', async () => !('/b/c' in (await listed())))
+  await one.is('COMPLETED')
+  expect(await listed()).toEqual({ '/a': undefined })
+  expect((await one.info()).progress.failedPaths).toBe(1)
 })
 
 test('no percentage is shown before everything is listed, and none falls after that', async () => {

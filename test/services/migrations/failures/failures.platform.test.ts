@@ -330,7 +330,8 @@ test('an export has all failures, in parts of which only the first has the names
   const paths = Array.from({ length: 4_100 }, (_, index) => `/${'long '.repeat(60)}${index}`)
   await noteFailures(ledger, 'one', { item: '1', failures: paths.map(failure) }, forever)
   const record = migrationRecord({ internalId: 'one' })
-  const fakes = { failures: ledger, figures: { record: () => Promise.resolve(record) } }
+  const rules = { known: () => Promise.resolve({ exclusions: [], inclusions: [] }) }
+  const fakes = { failures: ledger, rules, figures: { record: () => Promise.resolve(record) } }
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- an export asks for no more
   const handlers = failureHandlers(fakes as unknown as FailureDependencies)
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- nor of the call
