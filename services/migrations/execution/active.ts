@@ -261,6 +261,8 @@ export class ActiveMigration {
       if (changes === undefined) await agents.withdraw(workId)
       // An agent that was lost sight of may have sent its checkpoints before.
       await this.#progressLedger.settled()
+      // Who stops it soon after the last listing is told how far it is.
+      if (!isDone) await this.#asking(async () => this.#tellListed(await this.#queue.state(), this.#asked))
     }
   }
 
