@@ -12,6 +12,21 @@ type NotKept = Migration['notKept']
 /** `1,234 files` */
 export const filesText = (count: number): string => plural(count, 'file', countText)
 
+/** Options that a copy was run without the last time, and those that it is run without now. */
+export interface Changes {
+  readonly added: readonly string[]
+  readonly removed: readonly string[]
+}
+
+/** In what a copy differs from the last one of the same places. */
+export function changesText({ added, removed }: Changes): string {
+  const parts = [
+    ...(added.length > 0 ? [`with ${added.join(', ')}`] : []),
+    ...(removed.length > 0 ? [`without ${removed.join(', ')}`] : []),
+  ]
+  return `Different from the last run of this copy: ${parts.join('; ')}.`
+}
+
 /** What a copy will do, and what it will leave out, with the command that lists that. */
 export function planText({ migrationId, ...plan }: Plan): string {
   const { filesToCopy, bytesToCopy, filesToReplace, bytesToReplace, pathsRefused, unreadablePaths } = plan
