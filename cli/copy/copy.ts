@@ -28,7 +28,15 @@ import { asTyped } from '../as-typed.ts'
 import { OfFiles } from '../watch/of-files.ts'
 import { watch } from '../watch/watch.ts'
 import { digestOf, type Found, filesystemOf, nameOf, type Place, placeOf } from './places.ts'
-import { type Changes, changesText, filesText, noFilesText, notKeptText, planText } from './text.ts'
+import {
+  type Changes,
+  changesText,
+  filesText,
+  noFilesText,
+  notKeptText,
+  planText,
+  unmatchedText,
+} from './text.ts'
 import { requireUsable } from './usable.ts'
 
 export interface CopyOptions {
@@ -495,7 +503,7 @@ async function dryRun(context: Context, globals: Globals, job: Job): Promise<num
         ...wanted,
         input: {},
       })
-      tellNoFiles(context, job, plan)
+      tellNothing(context, job, plan)
       context.terminal.err('Dry run: nothing was copied.\n')
     } finally {
       if (isNew) await session.call(migrations.delete, { migrationId })
@@ -542,15 +550,13 @@ function tellChanges({ terminal }: Context, changes: Changes): void {
   if (isAnyOf(changes)) terminal.err(`${printable(changesText(changes))}\n`)
 }
 
-/** A path that is wrong is found as nothing else is: all that is in it, which is nothing, arrives. */
-function tellNoFiles({ terminal }: Context, { source: { text }, rules }: Job, plan: Plan): void {
-  const told = noFilesText(text, plan)
-  if (told !== undefined) terminal.err(`${printable(told)}\n`)
-  const isExcluding = rules.some(({ effect }) => effect === 'exclusion')
-  if (isExcluding && plan.filesExcluded + plan.foldersExcluded === 0)
-    terminal.err(
-      'Nothing matches --exclude: give globs of paths from SOURCE on, such as /logs/** or *.tmp.\n',
-    )
+/** A path that is wrong is found as nothing else is: all that is in it, which is nothing, arrives. So is a glob. */
+function tellNothing({ terminal }: Context, { source, rules }: Job, plan: Plan): void {
+  const globs = rules
+    .filter(({ effect }) => effect === 'exclusion')
+    .map((rule) => ({ id: rule.id, option: typedRule(source, rule) }))
+  for (const text of [noFilesText(source.text, plan), unmatchedText(globs, plan)])
+    if (text !== undefined) terminal.err(`${printable(text)}\n`)
 }
 
 /** Says how to go on without what cannot be copied, with one path of it. */
@@ -600,7 +606,7 @@ async function begin(
   }
   const plan = await planned(session, migrationId, {})
   terminal.err(`${asTyped(terminal, planText(plan))}\n`)
-  tellNoFiles(context, job, plan)
+  tellNothing(context, job, plan)
   try {
     await session.call(state === 'NONSCHEDULED' ? migrations.start : migrations.reset, { migrationId })
   } catch (error) {

@@ -77,6 +77,20 @@ export function noFilesText(source: string, plan: Plan): string | undefined {
   return `The rules leave out everything that the source ${source} has: check --exclude and --include.`
 }
 
+/** Says which globs leave out nothing, most often as they are mistyped; undefined where each leaves out something. */
+export function unmatchedText(
+  globs: readonly { readonly id: string; readonly option: string }[],
+  { status, excludedByRule, filesExcluded, foldersExcluded }: Plan,
+): string | undefined {
+  if (status !== 'COMPLETE') return undefined
+  const effective = excludedByRule.filter(({ files, folders }) => files + folders > 0).map(({ id }) => id)
+  const options = globs.filter(({ id }) => !effective.includes(id)).map(({ option }) => option)
+  if (options.length === 0) return undefined
+  // The first rule that matches a path counts, and nothing below a folder that is left out.
+  const others = filesExcluded + foldersExcluded === 0 ? '' : ', or only paths that other rules leave out'
+  return `Nothing matches ${options.join(', ')}${others}: give globs of paths from SOURCE on, such as /logs/** or *.tmp.`
+}
+
 /** What arrives without each, and why where that is always the same. */
 const lacking: Readonly<Record<keyof NotKept, (count: number) => string>> = {
   owners: (count) =>

@@ -303,7 +303,13 @@ test('globs that match nothing are told, and a plan names those that do as they 
   using folder = createFolder('from', 'to')
   writeFileSync(join(folder.from, 'a'), 'one')
   const wrong = await copy(folder.from, folder.to, '--exclude', './a', '--dry-run')
-  expect(wrong.err).toContain('Nothing matches --exclude')
+  expect(wrong.err).toContain('Nothing matches --exclude ./a: give globs')
+  writeFileSync(join(folder.from, 'b.tmp'), 'one')
+  const mistyped = ['--exclude', '*.tmp', '--exclude', '*.tmpp']
+  for (const more of [['--dry-run'], []])
+    expect((await copy(folder.from, folder.to, ...mistyped, ...more)).err).toContain(
+      "Nothing matches --exclude '*.tmpp', or only paths that other rules leave out: give globs",
+    )
   const right = await copy(folder.from, folder.to, '--exclude', '/a', '--dry-run')
   expect(right.err).not.toContain('Nothing matches')
   expect(right.out).toMatch(/EXCLUDE +\/a +excluded by --exclude \/a/)
