@@ -66,8 +66,8 @@ export const builtInRules: readonly StoredRule[] = [
     forSeconds: steadySeconds,
     keepFiringForSeconds: steadySeconds,
   }),
-  rule('verification-differences', {
-    name: 'verification-differences',
+  rule('migration-differences', {
+    name: 'migration-differences',
     description: 'The last verification of a migration did not find the target equal to the source',
   }),
   rule('metadata-migration-failed', {

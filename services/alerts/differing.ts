@@ -1,3 +1,4 @@
+import type { Migration } from '../../subjects/migrations/model/model.ts'
 import type { Verification } from '../../subjects/migrations/verifications.ts'
 import { product } from '../../subjects/kit/names.ts'
 import { plural } from '../../subjects/kit/plural.ts'
@@ -9,11 +10,17 @@ type Verified = Pick<Verification, 'migrationId' | 'totalDiscrepancies' | 'unrea
 /**
  * What is to be told of migrations whose last verification did not find the target equal to the source: until another one
  * does, nobody knows better.
- * @param verifications those that are complete, newest first; they are deleted with their migration
+ * @param verifications those that are complete, newest first
+ * @param migrations those that there are: verifications of others may be kept
  */
-export function differing(verifications: readonly Verified[]): Observation[] {
+export function differing(
+  verifications: readonly Verified[],
+  migrations: readonly Pick<Migration, 'migrationId'>[],
+): Observation[] {
+  const there = new Set(migrations.map(({ migrationId }) => migrationId))
   const latest = new Map<string, Verified>()
-  for (const one of verifications) if (!latest.has(one.migrationId)) latest.set(one.migrationId, one)
+  for (const one of verifications)
+    if (there.has(one.migrationId) && !latest.has(one.migrationId)) latest.set(one.migrationId, one)
   return [...latest.values()].flatMap((one) => {
     const { migrationId, totalDiscrepancies, unreadablePaths } = one
     const found = [

@@ -116,7 +116,7 @@ const observers: Readonly<Record<AlertKindName, Observe>> = {
   'migration-failed': async (_, look) => (await look.migrations()).flatMap((migration) => failed(migration)),
   'migration-lagging': async ({ threshold = 0 }, look) =>
     (await look.migrations()).flatMap((migration) => lagging(migration, threshold)),
-  'verification-differences': async (_, look) => differing(await look.verifications()),
+  'migration-differences': async (_, look) => differing(await look.verifications(), await look.migrations()),
   'metadata-migration-failed': async (_, look) =>
     (await look.metadataMigrations()).flatMap((migration) => metadataFailure(migration)),
   'metadata-migration-lagging': async ({ threshold = 0 }, look) =>

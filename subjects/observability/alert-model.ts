@@ -75,7 +75,7 @@ export const alertKinds = {
       maximum: maxLagSeconds,
     },
   },
-  'verification-differences': {
+  'migration-differences': {
     meaning: 'The last verification of a migration found differences or paths that could not be read',
     object: 'migration name',
     migrationOf: 'files',

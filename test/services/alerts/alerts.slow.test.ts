@@ -209,7 +209,7 @@ describe('alerts of verifications', () => {
       source: 'checked-from',
       target: 'checked-to',
     })
-    await atOnce('differing', 'verification-differences')
+    await atOnce('differing', 'migration-differences')
     await platform.call(verifications.create, { migrationId })
     const alert = await untilFiring('differing', migrationId)
     expect(alert).toMatchObject({ summary: expect.stringContaining('found 1 difference: see') })

@@ -7,9 +7,10 @@ const verified = (migrationId: string, totalDiscrepancies: number, unreadablePat
   unreadablePaths,
 })
 
-test('the last verification of each migration counts', () => {
+test('the last verification of each migration that there is counts', () => {
   const all = [verified('the a', 2, 1), verified('the a', 0), verified('b', 0), verified('b', 7)]
-  expect(differing([...all, verified('c', 0, 1)])).toEqual([
+  const there = ['the a', 'b', 'c'].map((migrationId) => ({ migrationId }))
+  expect(differing([...all, verified('c', 0, 1), verified('deleted', 3)], there)).toEqual([
     {
       object: 'the a',
       value: 3,
