@@ -37,7 +37,7 @@ export function createProgram(context: Context, args?: readonly string[]): Comma
     .addOption(
       new Option('-o, --output <form>', 'output format; with json, errors are JSON too').choices(forms),
     )
-    .option('--columns <names>', 'fields to print, separated by commas')
+    .option('--columns <names>', 'fields to print, separated by commas; with -o name, the value alone')
     .option('--json', 'same as -o json')
     .option('--wide', 'same as -o wide: all fields and columns')
     .option('--server <url>', 'broker address; default: from the token')

@@ -17,7 +17,7 @@ import { tableText } from '../output/table.ts'
 import { yaml } from '../../config/yaml.ts'
 import type { Session } from '../sign-in/session.ts'
 import { type Document, documentsOf } from './documents.ts'
-import { type DocumentKind, documentKinds, type NameList, type Replacement } from './kinds.ts'
+import { type DocumentKind, documentKinds, type FindNamed, type NameList, type Replacement } from './kinds.ts'
 
 /** What is done, and what a dry run says of that. */
 const actions = {
@@ -75,9 +75,10 @@ export async function apply(
   const failures: GantryError[] = []
   try {
     await withSession(context, globals, async (session) => {
-      for (const document of documents) {
+      for (const [index, document] of documents.entries()) {
         try {
-          results.push(await applyOne(session, document, dryRun))
+          const find = findIn(session, dryRun ? documents.slice(0, index) : [])
+          results.push(await applyOne(session, document, { dryRun, find }))
         } catch (error) {
           // The others would not arrive either.
           if (!isGantryError(error) || isUnreachable(error)) throw error
@@ -122,15 +123,30 @@ async function textOf({ cwd, readStdin }: Context, file: string): Promise<string
   }
 }
 
-async function applyOne(session: Session, document: Document, dryRun: boolean): Promise<Result> {
-  const { kind, kindName, spec, place } = document
-  const name = nameIn(kind, spec)
+/** Finds what a document names. @param before those of a dry run: what they make is not there yet */
+const findIn =
+  (session: Session, before: readonly Document[]): FindNamed =>
+  async (kindName, name) => {
+    const kind = documentKinds[kindName]!
+    const isIt = (spec: Row | undefined): boolean => spec !== undefined && nameIn(kind, spec) === name
+    const planned = before.findLast((one) => one.kindName === kindName && isIt(one.spec))
+    return planned?.spec ?? (await rowsOf(session, kind)).find((row) => isIt(kind.specOf(row)))
+  }
+
+async function applyOne(
+  session: Session,
+  document: Document,
+  { dryRun, find }: { readonly dryRun: boolean; readonly find: FindNamed },
+): Promise<Result> {
+  const { kind, kindName, place } = document
+  const name = nameIn(kind, document.spec)
   const { by, byIfGiven = [], compared = (one: Row) => one } = kind
   try {
     const rows = await rowsOf(session, kind)
     const found = rows.flatMap((row) => {
       const there = kind.specOf(row)
-      const isIt = there !== undefined && [...by, ...byIfGiven].every((field) => there[field] === spec[field])
+      const isIt =
+        there !== undefined && [...by, ...byIfGiven].every((field) => there[field] === document.spec[field])
       return isIt ? [{ row, there }] : []
     })
     if (found.length > 1)
@@ -140,9 +156,13 @@ async function applyOne(session: Session, document: Document, dryRun: boolean): 
       )
     const [known] = found
     if (known === undefined) {
-      const reply = dryRun ? {} : await session.call(kind.create, spec)
+      const reply = dryRun ? {} : await session.call(kind.create, document.spec)
       const token = isRow(reply) && typeof reply['token'] === 'string' ? { token: reply['token'] } : {}
       return { kind: kindName, name, action: 'created', differences: [], ...token }
+    }
+    const { spec, notes } = (await kind.meant?.(document.spec, known.there, find)) ?? {
+      spec: document.spec,
+      notes: [],
     }
     const [wanted, there] = [compared(spec), compared(known.there)]
     const changed = differing(kind, wanted, there).filter(
@@ -157,7 +177,7 @@ async function applyOne(session: Session, document: Document, dryRun: boolean): 
       }),
       ...sent.map((field) => `${field}: sent, as secrets cannot be compared`),
     ]
-    const done = { kind: kindName, name, differences } as const
+    const done = { kind: kindName, name, differences: [...differences, ...notes] } as const
     if (differences.length === 0) return { ...done, action: 'unchanged' }
     if (!isChangeable(kind) && kind.replace !== undefined) {
       const replaced = { ...kind, replace: kind.replace }
@@ -256,7 +276,7 @@ async function replace(
 }
 
 /** Fields only of the request that makes it: what they said is done. */
-const onlyAtFirst = ['autoStart', 'defaultExclusions', 'role']
+const onlyAtFirst = ['autoStart', 'defaultExclusions']
 
 /** The fields of the document that are not as it says. Of what no reply shows nothing can be said. */
 function differing({ secrets = [], same = {} }: DocumentKind, spec: Row, there: Row): string[] {

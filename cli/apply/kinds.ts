@@ -1,11 +1,13 @@
 import { coerceField } from '../../subjects/kit/coerce.ts'
 import type { Contract } from '../../subjects/kit/contract.ts'
 import { kebab } from '../output/shape.ts'
+import { isGantryError } from '../../subjects/kit/errors.ts'
 import { fieldsOf, jsonSchema } from '../../subjects/kit/json-schema.ts'
+import { commonRules, uncovered } from '../../subjects/kit/patterns.ts'
 import { matches } from '../../subjects/kit/validate.ts'
 import { assignments } from '../../subjects/access/assignments.ts'
-import { keys } from '../../subjects/access/keys.ts'
-import { roles } from '../../subjects/access/roles.ts'
+import { type Capabilities, keys } from '../../subjects/access/keys.ts'
+import { type Role, roles } from '../../subjects/access/roles.ts'
 import { settings } from '../../subjects/access/settings.ts'
 import { type FilesystemKind, filesystemKinds } from '../../subjects/filesystems/kinds.ts'
 import { filesystems } from '../../subjects/filesystems/filesystems.ts'
@@ -40,6 +42,16 @@ export interface NameList {
   readonly item: string
 }
 
+/** Finds the object that a document names, by its kind and name; undefined where there is none. */
+export type FindNamed = (kindName: string, name: string) => Promise<Row | undefined>
+
+/** What a document says of an object that is there, in terms of what is there. */
+export interface Meant {
+  readonly spec: Row
+  /** What of it cannot be done, or compared, and does not have to be. */
+  readonly notes: readonly string[]
+}
+
 /** A kind of document, and the contracts that do what it says. Its `spec` is the input of `create`, which validates it. */
 export interface DocumentKind {
   /** Makes it, or where there is no `update` also changes it if `isPut`. */
@@ -71,6 +83,8 @@ export interface DocumentKind {
   readonly updateBy?: readonly [field: string, ofRow: string]
   /** What a spec says, with one field in place of several that are the same together; what is compared. */
   readonly compared?: (spec: Row) => Row
+  /** What a spec that names another object says of one that is there. */
+  readonly meant?: (spec: Row, there: Row, find: FindNamed) => Promise<Meant>
   /** Fields that are the same whatever they are written as. */
   readonly same?: Readonly<Record<string, (value: unknown) => unknown>>
   /** Whether a field that is not as wanted is what the platform has made of it, by its row among all rows of `list`. */
@@ -297,6 +311,36 @@ function keySpec(row: Row): Row {
   }
 }
 
+/**
+ * The permissions that a key keeps of a role, which gave it those that the role had then: they can only become fewer.
+ * Nobody has to be allowed to list roles for a key that is there.
+ */
+async function keptOfRole(spec: Row, there: Row, find: FindNamed): Promise<Meant> {
+  const { role: name, ...rest } = spec as Row & { readonly role?: string }
+  if (name === undefined) return { spec, notes: [] }
+  const role = await find('role', name).catch((error: unknown) => {
+    if (isGantryError(error, 'DENIED')) return 'denied' as const
+    throw error
+  })
+  if (role === undefined || role === 'denied') {
+    const why = role === undefined ? `there is no role ${name}` : 'your key may not list roles'
+    return { spec: rest, notes: [`role: not compared, as ${why}`] }
+  }
+  const own = there['capabilities'] as Capabilities
+  const { pub, sub } = role as unknown as Role
+  const exceeds = (one: Capabilities, other: Capabilities) =>
+    uncovered(other.pub.allow, one.pub.allow).length + uncovered(other.sub.allow, one.sub.allow).length > 0
+  const kept = {
+    pub: { allow: commonRules(own.pub.allow, pub.allow) },
+    sub: { allow: commonRules(own.sub.allow, sub.allow) },
+  }
+  const gained = `role: ${name} allows more than this key, and a key cannot gain permissions; for all of them, revoke the key, then apply the file again`
+  return {
+    spec: exceeds(own, { pub, sub }) ? { ...rest, capabilities: kept } : rest,
+    notes: exceeds({ pub, sub }, own) ? [gained] : [],
+  }
+}
+
 /** Whether a key was to live for longer, and ends with the key that made it. */
 function endsWithCreator(field: string, wanted: unknown, row: Row, rows: readonly Row[]): boolean {
   const { created, createdBy, expires } = row as { created: string; createdBy?: string; expires?: string }
@@ -406,6 +450,7 @@ export const documentKinds: Readonly<Record<string, DocumentKind>> = {
         ? keySpec(row)
         : undefined,
     isBounded: endsWithCreator,
+    meant: keptOfRole,
     updateBy: ['id', 'id'],
     ending: 'revoke',
   },

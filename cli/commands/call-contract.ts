@@ -1,6 +1,6 @@
 import type { Contract, Input } from '../../subjects/kit/contract.ts'
 import { isGantryError, invalid } from '../../subjects/kit/errors.ts'
-import { contentsOf, type Part, partField } from '../../subjects/kit/download.ts'
+import { contentsOf, type Further, type Part } from '../../subjects/kit/download.ts'
 import { product } from '../../subjects/kit/names.ts'
 import { contracts } from '../../subjects/index.ts'
 import { nearest } from '../../subjects/kit/nearest.ts'
@@ -35,9 +35,7 @@ export const callContract =
     let reply: unknown
     try {
       if (contract.download !== undefined) {
-        await withSession(context, globals, async (session) =>
-          download(context.terminal, session, contract, await resolved(session, contract, input)),
-        )
+        await withSession(context, globals, (session) => download(context.terminal, session, contract, input))
         return
       }
       reply = await withSession(context, globals, async (session) => {
@@ -130,20 +128,6 @@ async function askAll(session: Session, contract: Contract, input: Input<Contrac
   return askAll(session, contract, Object.assign({}, input, { [again.field]: known[again.field] }))
 }
 
-/** The input with an id in place of a name. */
-async function resolved(
-  session: Session,
-  { resource, cli }: Contract,
-  input: Input<Contract>,
-): Promise<Input<Contract>> {
-  const { field, verb } = cli?.resolves ?? {}
-  const get = contracts.find((one) => one.resource === resource && one.verb === verb)
-  if (field === undefined || get === undefined) return input
-  const given = input as Readonly<Record<string, unknown>>
-  const { id } = (await session.call(get, { [field]: given[field] })) as { readonly id: string }
-  return Object.assign({}, input, { [field]: id })
-}
-
 /** Writes the whole text as it is, whatever form replies are asked for in. */
 async function download(
   terminal: Terminal,
@@ -151,8 +135,8 @@ async function download(
   contract: Contract,
   input: Input<Contract>,
 ): Promise<void> {
-  const ask = async (more: object) =>
+  const ask = async (more: Partial<Further>) =>
     // The contract says that its replies are parts.
     (await session.call(contract, Object.assign({}, input, more))) as Part
-  for await (const text of contentsOf(await ask({}), (from) => ask({ [partField]: from }))) terminal.out(text)
+  for await (const text of contentsOf(await ask({}), ask, contract.download?.by)) terminal.out(text)
 }

@@ -28,7 +28,15 @@ import { asTyped } from '../as-typed.ts'
 import { OfFiles } from '../watch/of-files.ts'
 import { watch } from '../watch/watch.ts'
 import { digestOf, type Found, filesystemOf, nameOf, type Place, placeOf } from './places.ts'
-import { filesText, noFilesText, notKeptText, planText } from './text.ts'
+import {
+  type Changes,
+  changesText,
+  filesText,
+  noFilesText,
+  notKeptText,
+  planText,
+  unmatchedText,
+} from './text.ts'
 import { requireUsable } from './usable.ts'
 
 export interface CopyOptions {
@@ -95,6 +103,11 @@ interface OwnRule {
   readonly id: string
 }
 
+/** One that a migration has; somebody else may have made it, without a glob. */
+interface KnownRule extends OwnRule {
+  readonly glob: string | undefined
+}
+
 /** The same glob has the same name each time. One that begins with a slash is one from the source on, as it was typed. */
 function rulesOf(
   migrationId: string,
@@ -115,10 +128,19 @@ function rulesOf(
 const asGlob = (path: string): string => path.replaceAll(/[\\*?[\]{}]/g, String.raw`\$&`)
 
 /** Those of a migration, which may have rules of others too. */
-function ownRulesOf({ migrationId, userDefinedExclusions, inclusions: including }: Migration): OwnRule[] {
+function ownRulesOf({ migrationId, userDefinedExclusions, inclusions: including }: Migration): KnownRule[] {
   const of = (effect: RuleEffect, rules: readonly RuleView[]) =>
-    rules.filter(({ deletedWith }) => deletedWith === migrationId).map(({ id }) => ({ effect, id }))
+    rules
+      .filter(({ deletedWith }) => deletedWith === migrationId)
+      .map(({ id, regex: glob }) => ({ effect, id, glob }))
   return [...of('exclusion', userDefinedExclusions), ...of('inclusion', including)]
+}
+
+/** The option of a glob as it was typed: one that begins with a slash begins at the source. */
+function typedRule({ path }: Place, { effect, id, glob }: KnownRule): string {
+  if (glob === undefined) return `the ${effect} ${id}`
+  const root = path === '/' ? '' : asGlob(path)
+  return `${flags[effect]} ${shellWord(glob.startsWith(`${root}/`) ? glob.slice(root.length) : glob)}`
 }
 
 const flags = { exclusion: '--exclude', inclusion: '--include' } as const
@@ -171,11 +193,15 @@ interface Prepared {
   readonly migration: Migration
   readonly made: Made
   readonly isNew: boolean
-  /** Whether one that was there has other globs now. */
-  readonly isChanged: boolean
+  /** What one that was there is run with now, or was run with before. */
+  readonly changes: Changes
   /** Rules to plan with, where one that was there has other globs and keeps them. */
   readonly instead?: Instead
 }
+
+const noChanges: Changes = { added: [], removed: [] }
+
+const isAnyOf = ({ added, removed }: Changes): boolean => added.length + removed.length > 0
 
 type Instead = Pick<Input<(typeof migrations)['plan']>, 'actionPolicy' | 'exclusions' | 'inclusions'>
 
@@ -190,7 +216,7 @@ async function prepare(session: Session, job: Job, isTried: boolean): Promise<Pr
       const migration = await unlessMissing(session.call(migrations.get, { migrationId: job.migrationId }))
       if (migration !== undefined) {
         await dropMapping(session, made)
-        return { migration, made, isNew: false, isChanged: false }
+        return { migration, made, isNew: false, changes: noChanges }
       }
     }
     // What was added for nothing would be in the way of the next try; a migration that may be there needs it.
@@ -223,12 +249,8 @@ async function takeBack(session: Session, made: Made): Promise<void> {
   for (const { fileSystemId, role } of added) await session.call(filesystems.delete, { fileSystemId, role })
 }
 
-async function prepared(
-  session: Session,
-  made: Made,
-  { source, target, rules, migrationId, attributes, actionPolicy }: Job,
-  isTried: boolean,
-): Promise<Prepared> {
+async function prepared(session: Session, made: Made, job: Job, isTried: boolean): Promise<Prepared> {
+  const { source, target, rules, migrationId, attributes, actionPolicy } = job
   const { added } = made
   const find = async (role: 'source' | 'target', place: Place) => {
     const found = await filesystemOf(session, role, place)
@@ -248,13 +270,14 @@ async function prepared(
         'NOT_ALLOWED_IN_STATE',
         `${migrationId} was made without --attributes: delete it with "${product} migrations delete ${migrationId}", then run the copy again`,
       )
+    const there = { migration: known, made, isNew: false, changes: changesOf(known, job) }
     if (!isTried) {
       const instead = { ...(await plannedRules(session, made, known, rules)), actionPolicy }
-      return { migration: known, made, isNew: false, isChanged: false, instead }
+      return { ...there, instead }
     }
-    const hasOtherRules = await changeRules(session, known, rules)
-    const isCompared = await changePolicy(session, known, actionPolicy)
-    return { migration: known, made, isNew: false, isChanged: hasOtherRules || isCompared }
+    await changeRules(session, known, rules)
+    await changePolicy(session, known, actionPolicy)
+    return there
   }
   made.mapping =
     source.path === target.path ? undefined : await map(session, migrationId, [from, source], [to, target])
@@ -281,7 +304,7 @@ async function prepared(
   })
   // The migration keeps what it says; here it would only be in the way of other copies.
   await dropMapping(session, made)
-  return { migration, made, isNew: true, isChanged: false }
+  return { migration, made, isNew: true, changes: noChanges }
 }
 
 /** The error with places as they were typed, in place of the names that filesystems were given. */
@@ -323,6 +346,26 @@ function differenceOf(migration: Migration, wanted: readonly GlobRule[]) {
   return { added, removed }
 }
 
+/** How a policy is asked for; undefined for the one that is so without an option. */
+const policyOption = (policy: ActionPolicy): string | undefined =>
+  policy === 'SkipIfDigestMatch'
+    ? '--checksum'
+    : policy === 'SkipIfSizeAndTimeMatch'
+      ? undefined
+      : `the action policy ${policy}`
+
+/** In what a copy differs from the migration that an earlier one left. */
+function changesOf(migration: Migration, { source, rules, actionPolicy }: Job): Changes {
+  const { added, removed } = differenceOf(migration, rules)
+  const typed = (some: readonly KnownRule[]) => some.map((rule) => typedRule(source, rule))
+  const { targetActionPolicy: before } = migration
+  const policy = (one: ActionPolicy) => (before === actionPolicy ? [] : (policyOption(one) ?? []))
+  return {
+    added: [policy(actionPolicy), typed(added)].flat(),
+    removed: [policy(before), typed(removed)].flat(),
+  }
+}
+
 /** The rules that a migration would have with the globs that are wanted; those that there are not yet are made for the plan. */
 async function plannedRules(
   session: Session,
@@ -344,17 +387,17 @@ async function plannedRules(
 }
 
 /**
- * Gives a migration that was there the globs that are wanted now. Returns whether it had others.
+ * Gives a migration that was there the globs that are wanted now.
  * @throws GantryError NOT_ALLOWED_IN_STATE where it is under way
  */
 async function changeRules(
   session: Session,
   migration: Migration,
   wanted: readonly GlobRule[],
-): Promise<boolean> {
+): Promise<void> {
   const { migrationId, state } = migration
   const { added, removed } = differenceOf(migration, wanted)
-  if (added.length === 0 && removed.length === 0) return false
+  if (added.length === 0 && removed.length === 0) return
   if (!atRest.includes(state)) throw underWay(migrationId, state, 'with other globs')
   for (const rule of added) {
     await makeRule(session, migrationId, rule)
@@ -365,27 +408,23 @@ async function changeRules(
     // Somebody may have given it to another migration.
     await unless('IN_USE', session.call(contractsOf[effect].delete, { id }))
   }
-  return true
 }
 
 /**
- * Has a migration that was there compare in the way that is wanted now. Returns whether it did so in another.
+ * Has a migration that was there compare in the way that is wanted now.
  * @throws GantryError NOT_ALLOWED_IN_STATE where it is under way
  */
 async function changePolicy(
   session: Session,
   { migrationId, state, targetActionPolicy }: Migration,
   actionPolicy: ActionPolicy,
-): Promise<boolean> {
-  if (targetActionPolicy === actionPolicy) return false
-  if (!atRest.includes(state))
-    throw underWay(
-      migrationId,
-      state,
-      actionPolicy === 'SkipIfDigestMatch' ? 'without --checksum' : 'with --checksum',
-    )
+): Promise<void> {
+  if (targetActionPolicy === actionPolicy) return
+  if (!atRest.includes(state)) {
+    const how = policyOption(targetActionPolicy)
+    throw underWay(migrationId, state, how === undefined ? 'without --checksum' : `with ${how}`)
+  }
   await session.call(migrations.update, { migrationId, actionPolicy })
-  return true
 }
 
 /** The error for a copy that goes on in another way. */
@@ -439,12 +478,9 @@ async function planned(session: Session, migrationId: string, instead: Instead):
 /** Of no use once the plan and its migration are gone. */
 const ofStoredPlan: readonly string[] = ['planId', 'migrationId', 'startedAt'] satisfies (keyof Plan)[]
 
-function forPeople({ samples, ...plan }: Plan, { rules }: Job): object {
+function forPeople({ samples, ...plan }: Plan, { source, rules }: Job): object {
   const typed = (reason: string) =>
-    rules.reduce(
-      (text, { id, effect, glob }) => text.replaceAll(id, () => `${flags[effect]} ${shellWord(glob)}`),
-      reason,
-    )
+    rules.reduce((text, rule) => text.replaceAll(rule.id, () => typedRule(source, rule)), reason)
   return {
     ...Object.fromEntries(Object.entries(plan).filter(([name]) => !ofStoredPlan.includes(name))),
     samples: samples.map(({ reason, ...one }) => ({
@@ -458,15 +494,16 @@ function forPeople({ samples, ...plan }: Plan, { rules }: Job): object {
 async function dryRun(context: Context, globals: Globals, job: Job): Promise<number> {
   const { migrationId } = job
   await withSession(context, globals, async (session) => {
-    const { made, isNew, instead = {} } = await prepare(session, job, false)
+    const { made, isNew, changes, instead = {} } = await prepare(session, job, false)
     try {
+      tellChanges(context, changes)
       const plan = await planned(session, migrationId, instead)
       const wanted = wantedOf(globals)
       present(context.terminal, migrations.plan, wanted.form === 'table' ? forPeople(plan, job) : plan, {
         ...wanted,
         input: {},
       })
-      tellNoFiles(context, job, plan)
+      tellNothing(context, job, plan)
       context.terminal.err('Dry run: nothing was copied.\n')
     } finally {
       if (isNew) await session.call(migrations.delete, { migrationId })
@@ -487,6 +524,7 @@ async function migrate(
   await withSession(context, globals, async (session) => {
     const all = await prepare(session, job, true)
     for (const { fileSystemId, role } of all.made.added) terminal.err(`Added ${role} ${fileSystemId}.\n`)
+    tellChanges(context, all.changes)
     await begin(context, session, job, all)
   })
   const code = await watch(context, globals, new OfFiles(migrationId))
@@ -507,15 +545,18 @@ async function migrate(
   return isRight(verification) ? exitCodes.ok.status : exitCodes.failed.status
 }
 
-/** A path that is wrong is found as nothing else is: all that is in it, which is nothing, arrives. */
-function tellNoFiles({ terminal }: Context, { source: { text }, rules }: Job, plan: Plan): void {
-  const told = noFilesText(text, plan)
-  if (told !== undefined) terminal.err(`${printable(told)}\n`)
-  const isExcluding = rules.some(({ effect }) => effect === 'exclusion')
-  if (isExcluding && plan.filesExcluded + plan.foldersExcluded === 0)
-    terminal.err(
-      'Nothing matches --exclude: give globs of paths from SOURCE on, such as /logs/** or *.tmp.\n',
-    )
+/** What is typed is all that a copy is run with: what was typed the last time alone no longer holds. */
+function tellChanges({ terminal }: Context, changes: Changes): void {
+  if (isAnyOf(changes)) terminal.err(`${printable(changesText(changes))}\n`)
+}
+
+/** A path that is wrong is found as nothing else is: all that is in it, which is nothing, arrives. So is a glob. */
+function tellNothing({ terminal }: Context, { source, rules }: Job, plan: Plan): void {
+  const globs = rules
+    .filter(({ effect }) => effect === 'exclusion')
+    .map((rule) => ({ id: rule.id, option: typedRule(source, rule) }))
+  for (const text of [noFilesText(source.text, plan), unmatchedText(globs, plan)])
+    if (text !== undefined) terminal.err(`${printable(text)}\n`)
 }
 
 /** Says how to go on without what cannot be copied, with one path of it. */
@@ -552,20 +593,20 @@ async function begin(
   context: Context,
   session: Session,
   job: Job,
-  { migration: { migrationId, state }, isChanged }: Prepared,
+  { migration: { migrationId, state }, changes }: Prepared,
 ): Promise<void> {
   const { terminal } = context
   if (!atRest.includes(state)) {
     terminal.err(`${migrationId} is already ${state}.\n`)
     return
   }
-  if (state === 'STOPPED' && !isChanged) {
+  if (state === 'STOPPED' && !isAnyOf(changes)) {
     await session.call(migrations.resume, { migrationId })
     return
   }
   const plan = await planned(session, migrationId, {})
   terminal.err(`${asTyped(terminal, planText(plan))}\n`)
-  tellNoFiles(context, job, plan)
+  tellNothing(context, job, plan)
   try {
     await session.call(state === 'NONSCHEDULED' ? migrations.start : migrations.reset, { migrationId })
   } catch (error) {

@@ -12,6 +12,21 @@ type NotKept = Migration['notKept']
 /** `1,234 files` */
 export const filesText = (count: number): string => plural(count, 'file', countText)
 
+/** Options that a copy was run without the last time, and those that it is run without now. */
+export interface Changes {
+  readonly added: readonly string[]
+  readonly removed: readonly string[]
+}
+
+/** In what a copy differs from the last one of the same places. */
+export function changesText({ added, removed }: Changes): string {
+  const parts = [
+    ...(added.length > 0 ? [`with ${added.join(', ')}`] : []),
+    ...(removed.length > 0 ? [`without ${removed.join(', ')}`] : []),
+  ]
+  return `Different from the last run of this copy: ${parts.join('; ')}.`
+}
+
 /** What a copy will do, and what it will leave out, with the command that lists that. */
 export function planText({ migrationId, ...plan }: Plan): string {
   const { filesToCopy, bytesToCopy, filesToReplace, bytesToReplace, pathsRefused, unreadablePaths } = plan
@@ -60,6 +75,20 @@ export function noFilesText(source: string, plan: Plan): string | undefined {
   if (!has(ofSource)) return `The source ${source} has no files: check its path.`
   if (has(ofSource.filter((name) => !ofExcluded.includes(name)))) return undefined
   return `The rules leave out everything that the source ${source} has: check --exclude and --include.`
+}
+
+/** Says which globs leave out nothing, most often as they are mistyped; undefined where each leaves out something. */
+export function unmatchedText(
+  globs: readonly { readonly id: string; readonly option: string }[],
+  { status, excludedByRule, filesExcluded, foldersExcluded }: Plan,
+): string | undefined {
+  if (status !== 'COMPLETE') return undefined
+  const effective = excludedByRule.filter(({ files, folders }) => files + folders > 0).map(({ id }) => id)
+  const options = globs.filter(({ id }) => !effective.includes(id)).map(({ option }) => option)
+  if (options.length === 0) return undefined
+  // The first rule that matches a path counts, and nothing below a folder that is left out.
+  const others = filesExcluded + foldersExcluded === 0 ? '' : ', or only paths that other rules leave out'
+  return `Nothing matches ${options.join(', ')}${others}: give globs of paths from SOURCE on, such as /logs/** or *.tmp.`
 }
 
 /** What arrives without each, and why where that is always the same. */

@@ -5,14 +5,13 @@ import { isGantryError } from '../../subjects/kit/errors.ts'
 import { filesystems } from '../../subjects/filesystems/filesystems.ts'
 import { brokenReasons } from '../../subjects/migrations/model/condition-terms.ts'
 import { migrations } from '../../subjects/migrations/migrations.ts'
-import { alerts } from '../../subjects/observability/alerts.ts'
-import { plural } from '../../subjects/kit/plural.ts'
 import { shellArgument } from '../../subjects/kit/shell-word.ts'
 import { platform } from '../../subjects/platform/platform.ts'
 import { files, product, title } from '../../subjects/kit/names.ts'
 import { version } from '../../broker/common/version.ts'
 import { authoritiesIn, portProblems, problemsIn, storeFolderOf } from '../assembly/configuration.ts'
 import type { Session } from '../sign-in/session.ts'
+import { firingAlerts, firingFix } from '../commands/firing-alerts.ts'
 import { healthOf } from '../commands/health.ts'
 
 /** Something that was looked at, for people who look for what is wrong. */
@@ -233,12 +232,8 @@ async function migrationChecks(session: Session): Promise<Check[]> {
 }
 
 async function alertChecks(session: Session): Promise<Check[]> {
-  const firing = await session.call(alerts.list, { state: 'firing' })
-  const [worst] = firing.toSorted(
-    (one, other) => Number(other.severity === 'critical') - Number(one.severity === 'critical'),
-  )
+  const { worst } = await firingAlerts(session)
   if (worst === undefined) return [ok('alerts', 'none is firing')]
-  const others = firing.length === 1 ? '' : ` (and ${plural(firing.length - 1, 'other alert')})`
   const found = worst.severity === 'critical' ? fail : warn
-  return [found('alerts', `${worst.summary}${others}`, `run "${product} alerts list --state firing" for all`)]
+  return [found('alerts', worst.text, firingFix)]
 }

@@ -1,6 +1,6 @@
 import type { FastifyReply } from 'fastify'
 import { pipeline, Readable } from 'node:stream'
-import { contentsOf, type Part } from '../../subjects/kit/download.ts'
+import { contentsOf, type Further, type Part } from '../../subjects/kit/download.ts'
 import type { Download } from './definition.ts'
 
 /**
@@ -9,10 +9,14 @@ import type { Download } from './definition.ts'
  */
 export function sendDownload(
   reply: FastifyReply,
-  { part, as: { name, type, through } }: { readonly part: Part; readonly as: Download },
-  ask: (from: number) => Promise<Part>,
+  {
+    by,
+    part,
+    as: { name, type, through },
+  }: { readonly by: string | undefined; readonly part: Part; readonly as: Download },
+  ask: (further: Further) => Promise<Part>,
 ): FastifyReply {
-  const texts = Readable.from(contentsOf(part, ask), { objectMode: false })
+  const texts = Readable.from(contentsOf(part, ask, by), { objectMode: false })
   return (
     reply
       .header(

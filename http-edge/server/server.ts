@@ -5,7 +5,7 @@ import { isRequestId } from '../../broker/messages/headers.ts'
 import { maxRequestBytes } from '../../broker/common/message-limits.ts'
 import { textOf } from '../../broker/messages/request.ts'
 import type { Contract } from '../../subjects/kit/contract.ts'
-import { type Part, partField } from '../../subjects/kit/download.ts'
+import type { Further, Part } from '../../subjects/kit/download.ts'
 import { GantryError, isGantryError } from '../../subjects/kit/errors.ts'
 import { platform } from '../../subjects/platform/platform.ts'
 import { type Authority, byConnection, whileAnswering } from '../callers/authority.ts'
@@ -278,9 +278,9 @@ function addRoute(app: FastifyInstance, route: Route, { edge, sendError, authori
       const message = await ask(connection, request, asked)
       if (isError(message)) return sendError(reply, replyError(message))
       if (usual.download !== undefined) {
-        const askPart = async (from: number) =>
+        const askPart = async (further: Further) =>
           // The contract says that its replies are parts.
-          (await call(await authority(request), usual, Object.assign(read(request), { [partField]: from }), {
+          (await call(await authority(request), usual, Object.assign(read(request), further), {
             requestId: request.id,
           })) as Part
         const part = message.json<Part>()
@@ -290,7 +290,11 @@ function addRoute(app: FastifyInstance, route: Route, { edge, sendError, authori
             reply.header('content-type', `${part.type}; charset=utf-8`),
             part.content,
           )
-        return sendDownload(reply, { part, as: route.download?.(part, request) ?? part }, askPart)
+        return sendDownload(
+          reply,
+          { by: usual.download.by, part, as: route.download?.(part, request) ?? part },
+          askPart,
+        )
       }
       reply.status(status)
       // The service has checked its reply against the schema; the edge passes it on as it is.

@@ -1,5 +1,5 @@
 import type { Capabilities } from '../../subjects/access/keys.ts'
-import { coveringRule, ruleCovers } from '../../subjects/kit/patterns.ts'
+import { commonRules, withoutCovered } from '../../subjects/kit/patterns.ts'
 import type { Role } from '../../subjects/access/roles.ts'
 
 /** What somebody may do and see. */
@@ -19,13 +19,9 @@ export function union(roles: readonly Pick<Role, 'pub' | 'sub' | 'visible_extens
   }
 }
 
-/** What both allow: rules of one that the other covers. What is in both only in part is in neither. */
+/** What both allow. */
 export function intersection(one: Capabilities, other: Capabilities): Capabilities {
-  const common = (action: 'pub' | 'sub') => {
-    const covered = one[action].allow.filter((rule) => coveringRule(other[action].allow, rule) !== undefined)
-    const covering = other[action].allow.filter((rule) => coveringRule(one[action].allow, rule) !== undefined)
-    return { allow: withoutCovered([...covered, ...covering]) }
-  }
+  const common = (action: 'pub' | 'sub') => ({ allow: commonRules(one[action].allow, other[action].allow) })
   return { pub: common('pub'), sub: common('sub') }
 }
 
@@ -33,10 +29,4 @@ export function intersection(one: Capabilities, other: Capabilities): Capabiliti
 export function seenByBoth(one: readonly string[], other: readonly string[]): string[] {
   if (one.includes('*')) return [...other]
   return other.includes('*') ? [...one] : one.filter((prefix) => other.includes(prefix))
-}
-
-/** The rules, each once, without those that another one includes. */
-function withoutCovered(rules: readonly string[]): string[] {
-  const distinct = [...new Set(rules)]
-  return distinct.filter((rule) => !distinct.some((other) => other !== rule && ruleCovers(other, rule)))
 }

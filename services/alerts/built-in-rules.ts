@@ -66,6 +66,10 @@ export const builtInRules: readonly StoredRule[] = [
     forSeconds: steadySeconds,
     keepFiringForSeconds: steadySeconds,
   }),
+  rule('migration-differences', {
+    name: 'migration-differences',
+    description: 'The last verification of a migration did not find the target equal to the source',
+  }),
   rule('metadata-migration-failed', {
     name: 'metadata-migration-failed',
     description: 'A metadata migration requires attention',

@@ -41,6 +41,7 @@ const objects: Readonly<Partial<Record<AlertKindName, Sought>>> = {
   'key-expiring': key,
   'migration-failed': migration,
   'migration-lagging': migration,
+  'migration-differences': migration,
   'metadata-migration-failed': metadataMigration,
   'metadata-migration-lagging': metadataMigration,
 }

@@ -9,11 +9,13 @@ import { keysInternal } from '../../subjects/access/keys.ts'
 import { platformSource } from '../../subjects/observability/metric-model.ts'
 import type { Migration } from '../../subjects/migrations/model/model.ts'
 import { migrations } from '../../subjects/migrations/migrations.ts'
+import { type Verification, verifications } from '../../subjects/migrations/verifications.ts'
 import { type MetadataMigration, metadataMigrations } from '../../subjects/metadata/migrations.ts'
 import { observability } from '../../subjects/observability/observability.ts'
 import { allPages } from '../../subjects/kit/pages.ts'
 import { maxTextLength } from '../../subjects/kit/schemas.ts'
 import { shortened } from '../../subjects/kit/shortened.ts'
+import { differing } from './differing.ts'
 import { dayMs, expiring } from './expiring.ts'
 import { failed } from './failed.ts'
 import type { Observation } from './judge.ts'
@@ -32,6 +34,7 @@ export class Look {
   readonly connection: NatsConnection
   #migrations: Promise<Migration[]> | undefined
   #metadataMigrations: Promise<MetadataMigration[]> | undefined
+  #verifications: Promise<Verification[]> | undefined
   #storage: ReturnType<typeof storageUse> | undefined
 
   constructor(connection: NatsConnection) {
@@ -48,6 +51,11 @@ export class Look {
     return (this.#metadataMigrations ??= allPages((after) =>
       call(this.connection, metadataMigrations.list, { ...(after && { after: after.migrationName }) }),
     ))
+  }
+
+  /** Those that are complete, newest first: no more are kept than one page has. */
+  verifications(): Promise<Verification[]> {
+    return (this.#verifications ??= call(this.connection, verifications.list, { states: ['COMPLETE'] }))
   }
 
   storage(): ReturnType<typeof storageUse> {
@@ -108,6 +116,7 @@ const observers: Readonly<Record<AlertKindName, Observe>> = {
   'migration-failed': async (_, look) => (await look.migrations()).flatMap((migration) => failed(migration)),
   'migration-lagging': async ({ threshold = 0 }, look) =>
     (await look.migrations()).flatMap((migration) => lagging(migration, threshold)),
+  'migration-differences': async (_, look) => differing(await look.verifications(), await look.migrations()),
   'metadata-migration-failed': async (_, look) =>
     (await look.metadataMigrations()).flatMap((migration) => metadataFailure(migration)),
   'metadata-migration-lagging': async ({ threshold = 0 }, look) =>

@@ -2,7 +2,18 @@ import { Type } from 'typebox'
 import { internalResource, resource } from '../kit/contract.ts'
 import { form } from '../kit/forms.ts'
 import { OwnerLimits } from './settings.ts'
-import { list, model, Name, page, strict, Subject, SubjectPattern, Text, Timestamp } from '../kit/schemas.ts'
+import {
+  list,
+  model,
+  Name,
+  page,
+  strict,
+  Subject,
+  SubjectPattern,
+  Switch,
+  Text,
+  Timestamp,
+} from '../kit/schemas.ts'
 
 /** More rules than a person can review. */
 const maxRules = 200
@@ -112,7 +123,10 @@ export const keys = resource('keys', {
   },
   list: {
     summary: 'List your API keys, or all keys as an administrator',
-    input: strict(page),
+    input: strict({
+      ...page,
+      own: Type.Optional(Switch(false, 'Return only your own keys; default: all keys that you may see')),
+    }),
     output: list(Key),
     errors: [],
     http: [

@@ -62,11 +62,6 @@ export interface CliShape {
     { readonly zero: readonly string[] } | { readonly while: { readonly field: string; readonly is: string } }
   )
   /**
-   * This field may have a name in place of an id: this verb of the resource says which, by its field `id`. It is asked for
-   * before a download, whose parts must all be of one object.
-   */
-  readonly resolves?: { readonly field: string; readonly verb: string }
-  /**
    * Done to the very key that asks, it may lock its owner out: the command asks for confirmation then. `key` is the field
    * with the id of the key; where `with` is given, it does so only if that field is.
    */
@@ -93,6 +88,8 @@ export interface AuditShape {
 export interface DownloadShape {
   /** Media types that it can have. */
   readonly types: readonly string[]
+  /** Field that may have a name in place of an id: by a name, the first part says in `of` by which id the others are asked for. */
+  readonly by?: string
 }
 
 /** A capability, as plain data: it serialises to JSON and back, and runs in a browser. */

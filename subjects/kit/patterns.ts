@@ -28,6 +28,19 @@ export const coveringRule = (rules: readonly string[], requested: string): strin
 export const uncovered = (rules: readonly string[], requested: readonly string[]): string[] =>
   requested.filter((pattern) => coveringRule(rules, pattern) === undefined)
 
+/** What both lists of rules allow: rules of one that the other covers. What is in both only in part is in neither. */
+export function commonRules(one: readonly string[], other: readonly string[]): string[] {
+  const covered = one.filter((rule) => coveringRule(other, rule) !== undefined)
+  const covering = other.filter((rule) => coveringRule(one, rule) !== undefined)
+  return withoutCovered([...covered, ...covering])
+}
+
+/** The rules, each once, without those that another one includes. */
+export function withoutCovered(rules: readonly string[]): string[] {
+  const distinct = [...new Set(rules)]
+  return distinct.filter((rule) => !distinct.some((other) => other !== rule && ruleCovers(other, rule)))
+}
+
 /**
  * What a connection with these subscribe rules must be denied, so that it hears no more than they say: nats-server takes
  * the subject of a subscription literally, so a rule that ends in `*` lets `>` in its place through. Where another rule

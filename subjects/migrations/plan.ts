@@ -1,4 +1,4 @@
-import { Type } from 'typebox'
+import { type Static, Type } from 'typebox'
 import { definitions } from '../kit/contract.ts'
 import { command } from './commands.ts'
 import { actionPolicy, internalId, Migration, migrationId } from './model/model.ts'
@@ -28,6 +28,13 @@ const actionMeanings = Object.fromEntries(
   planActionNames.map((action) => [action, planActions[action].toLowerCase()]),
 ) as Record<PlanAction, string>
 
+const ExcludedByRule = strict({
+  id: ruleHead.id,
+  files: Count('Files that it excludes'),
+  folders: Count('Folders that it excludes, with all their contents'),
+})
+export type ExcludedByRule = Static<typeof ExcludedByRule>
+
 export const Plan = model('MigrationPlan', {
   planId: Uuid('Id of the plan, to query its progress'),
   migrationId,
@@ -36,6 +43,11 @@ export const Plan = model('MigrationPlan', {
   message: Type.Optional(Text('Why the plan ended early')),
   startedAt: Timestamp('Start time'),
   ...counts,
+  excludedByRule: Type.Array(ExcludedByRule, {
+    maxItems: maxRules,
+    description:
+      'What each exclusion of the plan excludes. A path counts for the first exclusion that matches it; the contents of an excluded folder are not counted',
+  }),
   deletionsNeedApproval: Type.Boolean({
     description: 'Whether there are more deletions than the migration makes without approval',
   }),

@@ -184,11 +184,11 @@ export const verifications = resource('verifications', {
     errors: jobErrors.state,
     http: [{ method: 'GET', path: '/api/v1/verifications/{verificationId}/report' }],
     cli: {
-      resolves: { field: 'verificationId', verb: 'get' },
       args: ['verificationId'],
       example: 'gantry verifications report nightly --report-id FULL',
     },
     download: {
+      by: 'verificationId',
       types: [...new Set([...Object.values(verificationReports), allReports].map(({ type }) => type))],
     },
   },

@@ -75,6 +75,11 @@ export const alertKinds = {
       maximum: maxLagSeconds,
     },
   },
+  'migration-differences': {
+    meaning: 'The last verification of a migration found differences or paths that could not be read',
+    object: 'migration name',
+    migrationOf: 'files',
+  },
   'metadata-migration-failed': {
     meaning:
       'A metadata migration has failed, is blocked, or has failed objects, conflicts, or drops that wait for approval',

@@ -173,9 +173,16 @@ test('a report that is longer than a message arrives whole', async () => {
     .split('\n')
     .map((line) => (JSON.parse(line) as { sourcePath: string }).sourcePath)
   expect(new Set(paths).size).toBe(4_001)
-  // By a name all parts are of one verification, or there is no second part.
+  // By a name all parts are of one verification: the first says of which.
   const named = ['verifications', 'report', 'everything', '--report-id', 'DISCREPANCIES_JSON']
   expect((await gantry(named, { env: { GANTRY_HOME: home } })).out).toBe(text)
+  const byName = await fetch(
+    `${platform.httpUrls.platform}/api/v1/verifications/everything/report?reportId=DISCREPANCIES_JSON`,
+    { headers: { authorization: `Bearer ${platform.operatorToken}` } },
+  )
+  expect((await byName.text()) === text).toBe(true)
+  const first = { verificationId: 'everything', reportId: 'ALL' } as const
+  expect(await platform.call(verifications.report, first)).toMatchObject({ of: id })
   const part = { verificationId: 'everything', reportId: 'DISCREPANCIES_JSON', from: 1 } as const
   await expect(platform.call(verifications.report, part)).rejects.toMatchObject({ code: 'NOT_ACCEPTED' })
 })

@@ -2,9 +2,10 @@ import { Admin, Producer } from '@platformatic/kafka'
 import { execFileSync, spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { makeCertificates } from './certificates.ts'
 import { isListening } from './loopback.ts'
 import { freePort } from './platform.ts'
 import { whyMissing } from './provide.ts'
@@ -19,6 +20,8 @@ export const kafkaTest = (name: string, work: () => Promise<void>, timeoutMs?: n
 export interface KafkaBroker extends AsyncDisposable {
   /** `host:port` */
   readonly address: string
+  /** The same broker over TLS, and over TLS for `kafkaUser` alone; the certificate is for 127.0.0.1 and localhost. */
+  readonly secured: { readonly tls: string; readonly sasl: string; readonly ca: string }
   createTopic(topic: string, partitions: number): Promise<void>
   /** Gives a topic that has so many partitions further ones. */
   extendTopic(topic: string, partitions: number, added: number): Promise<void>
@@ -31,20 +34,40 @@ export interface KafkaBroker extends AsyncDisposable {
 
 const brokerId = 1
 
+/** Who may connect to `secured.sasl`, by each mechanism. */
+export const kafkaUser = { username: 'gantry', password: 'kafka-password' }
+
 export async function startKafka(): Promise<KafkaBroker> {
   const classPath = process.env['KAFKA_CLASSES'] ?? ''
   const folder = mkdtempSync(join(tmpdir(), 'gantry-kafka-'))
-  const [port, controllerPort] = [await freePort(), await freePort()]
+  const port = await freePort()
+  const [controllerPort, tlsPort, saslPort] = [await freePort(), await freePort(), await freePort()]
   const address = `127.0.0.1:${port}`
+  const secured = { tls: `localhost:${tlsPort}`, sasl: `localhost:${saslPort}` }
+  const { ca, certificate, key } = makeCertificates(folder)
+  const keyStore = join(folder, 'key-store.pem')
+  writeFileSync(keyStore, readFileSync(key, 'utf8') + readFileSync(certificate, 'utf8'))
+  const { username, password } = kafkaUser
+  const login = (module: string, options = '') =>
+    `org.apache.kafka.common.security.${module} required ${options};`
   const config = join(folder, 'server.properties')
   const settings = {
     'process.roles': 'broker,controller',
     'node.id': String(brokerId),
     'controller.quorum.voters': `${brokerId}@127.0.0.1:${controllerPort}`,
-    listeners: `PLAINTEXT://${address},CONTROLLER://127.0.0.1:${controllerPort}`,
-    'advertised.listeners': `PLAINTEXT://${address}`,
+    listeners: `PLAINTEXT://${address},CONTROLLER://127.0.0.1:${controllerPort},SSL://${secured.tls},SASL_SSL://${secured.sasl}`,
+    'advertised.listeners': `PLAINTEXT://${address},SSL://${secured.tls},SASL_SSL://${secured.sasl}`,
     'controller.listener.names': 'CONTROLLER',
-    'listener.security.protocol.map': 'CONTROLLER:PLAINTEXT,PLAINTEXT:PLAINTEXT',
+    'listener.security.protocol.map': 'CONTROLLER:PLAINTEXT,PLAINTEXT:PLAINTEXT,SSL:SSL,SASL_SSL:SASL_SSL',
+    'ssl.keystore.type': 'PEM',
+    'ssl.keystore.location': keyStore,
+    'sasl.enabled.mechanisms': 'PLAIN,SCRAM-SHA-256,SCRAM-SHA-512',
+    'listener.name.sasl_ssl.plain.sasl.jaas.config': login(
+      'plain.PlainLoginModule',
+      `user_${username}="${password}"`,
+    ),
+    'listener.name.sasl_ssl.scram-sha-256.sasl.jaas.config': login('scram.ScramLoginModule'),
+    'listener.name.sasl_ssl.scram-sha-512.sasl.jaas.config': login('scram.ScramLoginModule'),
     'log.dirs': join(folder, 'data'),
     'offsets.topic.replication.factor': '1',
     'auto.create.topics.enable': 'false',
@@ -57,7 +80,11 @@ export async function startKafka(): Promise<KafkaBroker> {
   )
   const java = (main: string, ...args: string[]) => ['-Xmx256m', '-cp', classPath, main, ...args]
   const cluster = randomBytes(16).toString('base64url')
-  execFileSync('java', java('kafka.tools.StorageTool', 'format', '-t', cluster, '-c', config), {
+  const scram = ['SCRAM-SHA-256', 'SCRAM-SHA-512'].flatMap((mechanism) => [
+    '--add-scram',
+    `${mechanism}=[name=${username},password=${password}]`,
+  ])
+  execFileSync('java', java('kafka.tools.StorageTool', 'format', '-t', cluster, '-c', config, ...scram), {
     stdio: 'ignore',
   })
   const start = async () => {
@@ -84,6 +111,7 @@ export async function startKafka(): Promise<KafkaBroker> {
   }
   return {
     address,
+    secured: { ...secured, ca: readFileSync(ca, 'utf8') },
     createTopic: async (topic, partitions) => {
       const admin = new Admin(client)
       await admin.createTopics({ topics: [topic], partitions, replicas: 1 })

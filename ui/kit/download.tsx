@@ -1,7 +1,7 @@
 import { Button } from '@mantine/core'
 import { useState } from 'react'
 import type { Contract, Input } from '../../subjects/kit/contract.ts'
-import { contentsOf, type Part } from '../../subjects/kit/download.ts'
+import { contentsOf, type Further, type Part } from '../../subjects/kit/download.ts'
 import { mayCall } from '../data/calls.ts'
 import { reportOutcome } from '../data/outcomes.ts'
 import { useSession } from '../data/session-context.ts'
@@ -24,13 +24,13 @@ export function Download<C extends Contract>({
   const save = async () => {
     setLoading(true)
     try {
-      const ask = async (from?: number) =>
+      const ask = async (further: Partial<Further> = {}) =>
         (await session.call(contract, {
           ...(input as object),
-          ...(from !== undefined && { from }),
+          ...further,
         } as Input<C>)) as Part
       const first = await ask()
-      const contents = await Array.fromAsync(contentsOf(first, ask))
+      const contents = await Array.fromAsync(contentsOf(first, ask, contract.download?.by))
       const url = URL.createObjectURL(new Blob(contents, { type: first.type }))
       const link = document.createElement('a')
       link.href = url

@@ -144,14 +144,15 @@ export function keyHandlers({
       const capabilities = await permissionsOf(creator.capabilities, named, role)
       return issueFor({ keys, issuer, room }, creator, { ...asked, kind: 'key', capabilities })
     },
-    list: async ({ limit = maxPageLength, after }, call) => {
+    list: async ({ limit = maxPageLength, after, own: onlyOwn = false }, call) => {
       const own = await callersKey(keys, call.caller)
       const page = { after, limit }
-      const found = isAdministrator(own)
-        ? await keys.list(page)
-        : await Promise.all(
-            [keysOf(own.owner), sessionsOf(own.owner)].map((group) => keys.listGroup(group, page)),
-          )
+      const found =
+        isAdministrator(own) && !onlyOwn
+          ? await keys.list(page)
+          : await Promise.all(
+              [keysOf(own.owner), sessionsOf(own.owner)].map((group) => keys.listGroup(group, page)),
+            )
       return found
         .flat()
         .toSorted((a, b) => (a.id < b.id ? -1 : 1))

@@ -1,3 +1,4 @@
+import { isIP } from 'node:net'
 import { Consumer, type Message, type MessagesStream, type SASLOptions } from '@platformatic/kafka'
 import { monotonicMs } from '../../../broker/common/monotonic.ts'
 import { every, type Task } from '../../../broker/tasks/tasks.ts'
@@ -101,7 +102,8 @@ export class KafkaFeed implements ChangeFeed {
       retries,
       connectTimeout: connectTimeoutMs,
       timeout: requestTimeoutMs,
-      ...(tls && { tls: {}, tlsServerName: true }),
+      // A name is sent to brokers that share an address; TLS knows no addresses as names.
+      ...(tls && { tls: {}, tlsServerName: brokers.some((broker) => isIP(broker.split(':')[0]!) === 0) }),
       ...(sasl !== undefined && { sasl }),
     })
     this.#consumer = consumer
@@ -295,10 +297,9 @@ export class KafkaFeed implements ChangeFeed {
   /** Where the topic is not there, or may not be read, everything is compared from time to time instead. */
   #endOf(error: unknown): Error {
     const { topic } = this.#options
-    const codes = codesIn(error)
-    const { message } = error as Error
-    const said = `the topic ${topic} cannot be read: ${codes.size === 0 ? message : [...codes].join(', ')}`
-    if ([...codes].some((code) => lasting.has(code)) || message.startsWith('Unknown topic'))
+    const { codes, causes } = whatWasSaid(error)
+    const said = `the topic ${topic} cannot be read: ${[...(codes.size > 0 ? codes : causes)].join(', ')}`
+    if ([...codes].some((code) => lasting.has(code)) || (error as Error).message.startsWith('Unknown topic'))
       return new WatchError(said, true, { cause: error })
     return new StoreError('unreachable', said, { cause: error, side: 'source' })
   }
@@ -314,18 +315,22 @@ const lasting = new Set([
   'UNSUPPORTED_SASL_MECHANISM',
 ])
 
-/** Those of an error and of all that it is made of, four levels deep. */
-function codesIn(error: unknown, depth = 4): Set<string> {
-  const { apiId, cause, errors } = (error ?? {}) as {
-    apiId?: unknown
-    cause?: unknown
-    errors?: readonly unknown[]
+/** Attempts, connections, authentication, a response and what is wrong in it are errors in each other. */
+const maxErrorDepth = 8
+
+/** Kafka's names in an error and in all that it is made of, and what those say that have no cause themselves. */
+function whatWasSaid(error: unknown, depth = maxErrorDepth): { codes: Set<string>; causes: Set<string> } {
+  const { apiId, cause, errors, message } = (error ?? {}) as Record<string, unknown>
+  const inner = [...(Array.isArray(errors) ? (errors as unknown[]) : []), cause].filter(Boolean)
+  const said = depth === 0 ? [] : inner.map((one) => whatWasSaid(one, depth - 1))
+  const own = said.length === 0 && typeof message === 'string' ? [message] : []
+  return {
+    codes: new Set([
+      ...(typeof apiId === 'string' ? [apiId] : []),
+      ...said.flatMap(({ codes }) => [...codes]),
+    ]),
+    causes: new Set([...own, ...said.flatMap(({ causes }) => [...causes])]),
   }
-  const inner = depth === 0 ? [] : [...(Array.isArray(errors) ? (errors as unknown[]) : []), cause]
-  return new Set([
-    ...(typeof apiId === 'string' ? [apiId] : []),
-    ...inner.flatMap((one) => (one === undefined ? [] : [...codesIn(one, depth - 1)])),
-  ])
 }
 
 /** As `#keep` made it. */

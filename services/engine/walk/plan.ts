@@ -28,7 +28,18 @@ export interface PlannedPath {
 export interface ToldPath extends PlannedPath {
   readonly of: PathKind
 }
-type PathKind = 'file' | 'folder'
+export type PathKind = 'file' | 'folder'
+
+/** Names of the counts of what each exclusion leaves out. */
+const byRule = /^excluded (?<of>file|folder) (?<id>.*)$/s
+
+const countOfRule = (of: PathKind, id: string): string => `excluded ${of} ${id}`
+
+/** What a count counts that is of one exclusion alone. */
+export function ruleOfCount(name: string): { readonly of: PathKind; readonly id: string } | undefined {
+  const { of, id } = byRule.exec(name)?.groups ?? {}
+  return id === undefined ? undefined : { of: of as PathKind, id }
+}
 
 /** Name of the lines with paths. */
 export const plannedPaths = 'paths'
@@ -239,6 +250,7 @@ export class Planner implements Judge {
       count(found, 'filesExcluded')
       count(found, 'bytesExcluded', source.sizeBytes)
     }
+    if (excludedBy !== undefined) found.count(countOfRule(kindOf(source), excludedBy))
     this.#tell('EXCLUDE', path, found, { of: kindOf(source), reason: excludedText(excludedBy) })
   }
 

@@ -4,9 +4,15 @@ import {
   planCounts,
   type PlanCounts,
 } from '../../../subjects/migrations/model/plan-terms.ts'
-import { maxSamples } from '../../../subjects/migrations/plan.ts'
+import { type ExcludedByRule, maxSamples } from '../../../subjects/migrations/plan.ts'
 import type { Mover, MoveSpec } from '../../engine/mover.ts'
-import { plannedPaths, type PlannedPath, type ToldPath } from '../../engine/walk/plan.ts'
+import {
+  type PathKind,
+  plannedPaths,
+  type PlannedPath,
+  ruleOfCount,
+  type ToldPath,
+} from '../../engine/walk/plan.ts'
 import type { PlanBy } from '../../engine/walk/plan-by.ts'
 import { encodeFolder } from '../../engine/walk/walk-folder.ts'
 import { walkAll } from '../../engine/walk/walk-all.ts'
@@ -16,10 +22,15 @@ export type Planning = Pick<Mover, 'plan' | 'walksAtOnce'>
 /** What is planned so far. */
 export class Planned {
   readonly counts = Object.fromEntries(Object.keys(planCounts).map((name) => [name, 0])) as PlanCounts
+  readonly #excluded = new Map<string, Record<PathKind, number>>()
   readonly #told = new Map<PlanAction, Record<ToldPath['of'], PlannedPath[]>>()
 
   add(counts: Readonly<Record<string, number>>, lines: string): void {
-    for (const [name, more] of Object.entries(counts)) this.counts[name as PlanCount] += more
+    for (const [name, more] of Object.entries(counts)) {
+      const rule = ruleOfCount(name)
+      if (rule === undefined) this.counts[name as PlanCount] += more
+      else this.#addExcluded(rule, more)
+    }
     for (const line of lines.split('\n')) {
       if (line === '') continue
       const { of, ...planned } = JSON.parse(line) as ToldPath
@@ -27,6 +38,20 @@ export class Planned {
       this.#told.set(planned.action, told)
       if (told[of].length < maxSamples) told[of].push(planned)
     }
+  }
+
+  #addExcluded({ id, of }: { readonly id: string; readonly of: PathKind }, more: number): void {
+    const known = this.#excluded.get(id) ?? { file: 0, folder: 0 }
+    this.#excluded.set(id, known)
+    known[of] += more
+  }
+
+  /** What each of these exclusions leaves out. */
+  excludedBy(ids: readonly string[]): ExcludedByRule[] {
+    return ids.map((id) => {
+      const { file: files = 0, folder: folders = 0 } = this.#excluded.get(id) ?? {}
+      return { id, files, folders }
+    })
   }
 
   get samples(): PlannedPath[] {

@@ -2,6 +2,7 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { keys } from '../../../subjects/access/keys.ts'
+import { roles } from '../../../subjects/access/roles.ts'
 import { filesystems } from '../../../subjects/filesystems/filesystems.ts'
 import { metadataCatalogs } from '../../../subjects/metadata/catalogs.ts'
 import { migrations } from '../../../subjects/migrations/migrations.ts'
@@ -294,6 +295,68 @@ test('a key that ends with the one that made it is as it was asked for', async (
   expect(actions(made.out)).toMatchObject([{ name: 'short', action: 'created' }])
   const again = await operator(['apply', '-f', '-', '-o', 'json'], maker, text)
   expect([again.err, actions(again.out)]).toMatchObject(['', [{ name: 'short', action: 'unchanged' }]])
+})
+
+test('a key with the name of a role loses what the role has lost; what the role has beside that is told', async () => {
+  const verb = (name: string) => `gantry.services.v1.migrations.${name}`
+  const role = (...verbs: string[]) =>
+    `kind: role\nspec: { name: lookers, description: look, pub: { allow: [${verbs.map(verb).join(', ')}] }, sub: { allow: [] }, visible_extensions: [] }\n`
+  const key = 'kind: key\nspec: { name: looking, role: lookers }\n'
+  const run = async (text: string, ...more: string[]) => {
+    const { out, err } = await operator(['apply', '-f', '-', '-o', 'json', ...more], secrets, text)
+    expect(err).toBe('')
+    return actions(out).at(-1)!
+  }
+  const allowed = async () =>
+    (await platform.call(keys.list, {})).find(({ name }) => name === 'looking')?.capabilities.pub.allow
+  expect(await run(`${role('list', 'get')}---\n${key}`)).toMatchObject({ action: 'created' })
+  expect(await run(key)).toMatchObject({ action: 'unchanged', differences: [] })
+  // A dry run knows what the role will be.
+  const narrowed = `${role('get')}---\n${key}`
+  expect(await run(narrowed, '--dry-run')).toMatchObject({
+    action: 'changed',
+    differences: [expect.stringContaining(`capabilities: pub.allow=${verb('list')}, ${verb('get')}`)],
+  })
+  expect(await allowed()).toEqual([verb('list'), verb('get')])
+  expect(await run(narrowed)).toMatchObject({ action: 'changed' })
+  expect(await allowed()).toEqual([verb('get')])
+  expect(await run(key)).toMatchObject({ action: 'unchanged', differences: [] })
+  const gained =
+    'role: lookers allows more than this key, and a key cannot gain permissions; for all of them, revoke the key, then apply the file again'
+  expect(await run(`${role('get', 'states')}---\n${key}`)).toMatchObject({
+    action: 'unchanged',
+    differences: [gained],
+  })
+  expect(await run(`${role('states')}---\n${key}`)).toMatchObject({
+    action: 'changed',
+    differences: [expect.stringMatching(/^capabilities: .* → none$/), gained],
+  })
+  expect(await allowed()).toEqual([])
+  await platform.call(roles.delete, { name: 'lookers' })
+  expect(await run(key)).toMatchObject({
+    action: 'unchanged',
+    differences: ['role: not compared, as there is no role lookers'],
+  })
+})
+
+test('a key whose caller may not list roles is not compared with its role, which is told', async () => {
+  const { token } = await platform.call(keys.create, {
+    name: 'without-roles',
+    capabilities: { pub: { allow: ['gantry.services.v1.keys.*'] }, sub: { allow: [] } },
+  })
+  const maker = { ...secrets, GANTRY_TOKEN: token }
+  await platform.call(roles.put, {
+    ...{ name: 'self-lookers', description: 'look at keys', visible_extensions: [] },
+    ...{ pub: { allow: ['gantry.services.v1.keys.list'] }, sub: { allow: [] } },
+  })
+  const text = 'kind: key\nspec: { name: own-keys, role: self-lookers }\n'
+  const made = await operator(['apply', '-f', '-', '-o', 'json'], maker, text)
+  expect([made.err, actions(made.out)]).toMatchObject(['', [{ action: 'created' }]])
+  const again = await operator(['apply', '-f', '-', '-o', 'json'], maker, text)
+  expect([again.err, actions(again.out)]).toMatchObject([
+    '',
+    [{ action: 'unchanged', differences: ['role: not compared, as your key may not list roles'] }],
+  ])
 })
 
 test('limits on bandwidth are compared whatever their unit, and changed', async () => {

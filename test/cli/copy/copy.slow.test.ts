@@ -50,14 +50,27 @@ test('what was changed at the target without another size or time, a verificatio
   expect(out).toContain('Verified by digest, with differences: 1 file with different content; see')
   expect(out).toContain('add --checksum to compare their content')
   const args = [folder.from, folder.to, '--verify-level', 'digest', '--checksum']
-  expect((await copy(...args, '--dry-run')).out).toContain('1 file')
-  expect(await copy(...args)).toMatchObject({ code: 0 })
+  const withChecksum = 'Different from the last run of this copy: with --checksum.\n'
+  expect(await copy(...args, '--dry-run')).toMatchObject({
+    out: expect.stringContaining('1 file'),
+    err: expect.stringContaining(withChecksum),
+  })
+  expect(await copy(...args)).toMatchObject({ code: 0, err: expect.stringContaining(withChecksum) })
+  expect((await copy(...args)).err).not.toContain('Different')
   expect(readFileSync(join(folder.to, 'a'), 'utf8')).toBe('one')
   // The next one compares as usual.
   writeFileSync(join(folder.to, 'a'), 'two')
   execFileSync('touch', ['-r', join(folder.from, 'a'), join(folder.to, 'a')])
-  expect(await copy(folder.from, folder.to)).toMatchObject({ code: 0 })
+  expect(await copy(folder.from, folder.to)).toMatchObject({
+    code: 0,
+    err: expect.stringMatching(/^Different from the last run of this copy: without --checksum\.\nPlan: /),
+  })
   expect(readFileSync(join(folder.to, 'a'), 'utf8')).toBe('two')
+  // Somebody may have changed the migration in between.
+  const planned = await copy(folder.from, folder.to, '--dry-run', '-o', 'json')
+  const { migrationId } = JSON.parse(planned.out) as { migrationId: string }
+  await platform.call(migrations.update, { migrationId, actionPolicy: 'Overwrite' })
+  expect((await copy(folder.from, folder.to)).err).toContain('without the action policy Overwrite.\n')
 })
 
 test('the same folders are the same copy, however they are typed', async () => {
@@ -183,7 +196,13 @@ test('globs choose the files, others take their place, and what a dry run made g
   expect(planned).toMatchObject({ code: 0 })
   expect(JSON.parse(planned.out)).toMatchObject({ filesToCopy: 1, filesExcluded: 1 })
   expect((await idsOf()).length).toBe(before.length + 3)
-  expect(await copy(folder.from, folder.to, '--exclude', '*.txt')).toMatchObject({ code: 0 })
+  const changed =
+    "Different from the last run of this copy: with --exclude '*.txt'; without --exclude '*.tmp', --include '*.csv', --include '*.tmp'.\n"
+  expect(planned.err).toContain(changed)
+  expect(await copy(folder.from, folder.to, '--exclude', '*.txt')).toMatchObject({
+    code: 0,
+    err: expect.stringContaining(changed),
+  })
   expect(readdirSync(folder.to).toSorted()).toEqual(['a.csv', 'b.csv', 'b.tmp'])
   expect((await idsOf()).length).toBe(before.length + 1)
   expect(await copy(folder.from, folder.to)).toMatchObject({ code: 0 })
@@ -209,6 +228,8 @@ test('a glob that begins with a slash is one of the source as it was typed; a fi
   expect({ code, err }).toMatchObject({ code: 0, err: expect.stringContaining('leave out') })
   expect(readFileSync(join(folder.to, 'a'), 'utf8')).toBe('raw/a')
   expect(readdirSync(join(folder.to, 'logs'))).toEqual([])
+  const without = await copy('wide-lake:/raw', folder.to)
+  expect(without.err).toContain("without --exclude '/logs/**'.\n")
   const nothing = await copy('wide-lake:/raw', folder.to, '--include', '*.nothing')
   expect(nothing.err).toContain('The rules leave out everything that the source wide-lake:/raw has')
 })
@@ -282,7 +303,13 @@ test('globs that match nothing are told, and a plan names those that do as they 
   using folder = createFolder('from', 'to')
   writeFileSync(join(folder.from, 'a'), 'one')
   const wrong = await copy(folder.from, folder.to, '--exclude', './a', '--dry-run')
-  expect(wrong.err).toContain('Nothing matches --exclude')
+  expect(wrong.err).toContain('Nothing matches --exclude ./a: give globs')
+  writeFileSync(join(folder.from, 'b.tmp'), 'one')
+  const mistyped = ['--exclude', '*.tmp', '--exclude', '*.tmpp']
+  for (const more of [['--dry-run'], []])
+    expect((await copy(folder.from, folder.to, ...mistyped, ...more)).err).toContain(
+      "Nothing matches --exclude '*.tmpp', or only paths that other rules leave out: give globs",
+    )
   const right = await copy(folder.from, folder.to, '--exclude', '/a', '--dry-run')
   expect(right.err).not.toContain('Nothing matches')
   expect(right.out).toMatch(/EXCLUDE +\/a +excluded by --exclude \/a/)

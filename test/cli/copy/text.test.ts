@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { noFilesText, notKeptText, planText } from '../../../cli/copy/text.ts'
+import { noFilesText, notKeptText, planText, unmatchedText } from '../../../cli/copy/text.ts'
 import { planCounts, planActionNames } from '../../../subjects/migrations/model/plan-terms.ts'
 
 const none = Object.fromEntries(Object.keys(planCounts).map((name) => [name, 0])) as Record<
@@ -14,6 +14,7 @@ const plan = {
   startedAt: '2026-01-01T00:00:00.000Z',
   deletionsNeedApproval: false,
   samples: [],
+  excludedByRule: [],
   ...none,
 } satisfies Parameters<typeof planText>[0]
 
@@ -65,5 +66,26 @@ test('a plan says how much rules leave out', () => {
   const excluding = { ...plan, filesExcluded: 2, bytesExcluded: 10, foldersExcluded: 1 }
   expect(planText(excluding)).toBe(
     'Plan: copy 0 files (0 B), leave out 2 files (10 B) and 1 folder by rules.',
+  )
+})
+
+test('globs that leave out nothing are told, among others that do', () => {
+  const counted = [
+    { id: 'a', files: 1, folders: 0 },
+    { id: 'b', files: 0, folders: 0 },
+    { id: 'c', files: 0, folders: 2 },
+  ]
+  const told = (ids: readonly string[], more: Partial<typeof plan> = {}) =>
+    unmatchedText(
+      ids.map((id) => ({ id, option: `--exclude ${id}` })),
+      { ...plan, excludedByRule: counted, filesExcluded: 1, foldersExcluded: 2, ...more },
+    )
+  expect(told(['a', 'c'])).toBeUndefined()
+  expect(told(['a', 'b', 'c', 'd'])).toBe(
+    'Nothing matches --exclude b, --exclude d, or only paths that other rules leave out: give globs of paths from SOURCE on, such as /logs/** or *.tmp.',
+  )
+  const nothing = { excludedByRule: [], filesExcluded: 0, foldersExcluded: 0 }
+  expect(told(['b'], nothing)).toBe(
+    'Nothing matches --exclude b: give globs of paths from SOURCE on, such as /logs/** or *.tmp.',
   )
 })

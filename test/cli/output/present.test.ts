@@ -7,6 +7,7 @@ import { type Form, wantedOf } from '../../../cli/output/form.ts'
 import { tableText } from '../../../cli/output/table.ts'
 import { views } from '../../../cli/output/views.ts'
 import { alerts } from '../../../subjects/observability/alerts.ts'
+import { agentKeys } from '../../../subjects/migrations/agents.ts'
 import type { Contract } from '../../../subjects/kit/contract.ts'
 import { GantryError } from '../../../subjects/kit/errors.ts'
 import { contracts, resources } from '../../../subjects/index.ts'
@@ -425,6 +426,13 @@ test('-o yaml is the reply, -o name what each row is called', () => {
   const failures = { migrationId: 'm', failedPathCount: 1, failedPaths: [{ id: 1, path: '/x' }] }
   expect(shown(migrations.failures, failures, { form: 'name' }).out).toBe('m\n')
   expect(shown(migrations.delete, {}, { form: 'name' }).out).toBe('')
+})
+
+test('-o name with --columns is one value alone, such as the token of a new key for a script', () => {
+  const key = { id: 'k1', name: 'n', token: 't.o.k' }
+  const fields = ['token']
+  for (const contract of [keys.create, keys.rotate, agentKeys.register])
+    expect(shown(contract, key, { form: 'name', fields }).out).toBe('t.o.k\n')
 })
 
 test('--columns chooses fields in every form, also those of objects in objects', () => {

@@ -219,6 +219,11 @@ test('migrations that are blocked and alerts that fire are told with the command
   const well = await checksOf(env)
   expect(well.of('migrations')).toEqual({ check: 'migrations', result: 'ok', detail: 'none is blocked' })
   expect(well.of('alerts')).toEqual({ check: 'alerts', result: 'ok', detail: 'none is firing' })
+  const infoOf = async (more: object = {}) => {
+    const { out } = await gantry(['info'], { env: { ...env, ...more } })
+    return out
+  }
+  expect(await infoOf()).not.toContain('alerts')
   // Another folder stands where the target was.
   rmSync(folder.to, { recursive: true })
   mkdirSync(folder.to)
@@ -238,6 +243,17 @@ test('migrations that are blocked and alerts that fire are told with the command
     result: 'fail',
     fix: 'run "gantry alerts list --state firing" for all',
   })
+  const [alert] = await platform.call(alerts.list, { rule: 'any' })
+  expect(await infoOf()).toContain(`${alert!.summary}; run "gantry alerts list --state firing" for all\n`)
+  const { firingAlerts } = JSON.parse((await gantry(['info', '--json'], { env })).out) as {
+    firingAlerts: number
+  }
+  expect(firingAlerts).toBe((await platform.call(alerts.list, { state: 'firing' })).length)
+  // Who may not ask for alerts is told of none.
+  const pub = { allow: ['gantry.services.v1.platform.*'] }
+  const { token } = await createKey(platform, { pub, sub: { allow: [] } })
+  const narrow = await gantry(['info'], { env: { GANTRY_TOKEN: token } })
+  expect(narrow).toMatchObject({ code: 0, out: expect.not.stringContaining('alerts'), err: '' })
   await platform.call(alerts['delete-rule'], { name: 'any' })
 })
 

@@ -1,12 +1,13 @@
+import { getCACertificates, setDefaultCACertificates } from 'node:tls'
 import { afterAll, beforeAll, expect } from 'vitest'
 import { monotonicMs } from '../../../broker/common/monotonic.ts'
 import type { DirtyFolder } from '../../../services/drivers/feeds/dirty-folders.ts'
 import type { FeedPositions } from '../../../services/drivers/feeds/feed.ts'
 import { WatchError } from '../../../services/drivers/feeds/feed.ts'
-import { KafkaFeed } from '../../../services/drivers/notifications/kafka-feed.ts'
+import { KafkaFeed, type KafkaFeedOptions } from '../../../services/drivers/notifications/kafka-feed.ts'
 import { deliveryMs, type Notice } from '../../../services/drivers/notifications/message-queue.ts'
 import { memoryPositions } from '../../support/feeds.ts'
-import { type KafkaBroker, kafkaTest, startKafka } from '../../support/kafka.ts'
+import { type KafkaBroker, kafkaTest, kafkaUser, startKafka } from '../../support/kafka.ts'
 import { whyMissing } from '../../support/provide.ts'
 import { until } from '../../support/until.ts'
 
@@ -20,10 +21,15 @@ const parse = (body: string): Notice[] | undefined =>
   body === 'garbage' ? undefined : [{ bucket: 'lake', key: body, timeMs: Date.now() }]
 
 /** A feed that notes what it is told. */
-async function follow(topic: string, positions: FeedPositions, root = 'data') {
+async function follow(
+  topic: string,
+  positions: FeedPositions,
+  root = 'data',
+  { brokers = [broker.address], tls = false, sasl }: Partial<KafkaFeedOptions> = {},
+) {
   const told: { folders: readonly DirtyFolder[]; done: (() => void) | undefined }[] = []
   const errors: Error[] = []
-  const feed = new KafkaFeed({ brokers: [broker.address], topic, tls: false, parse, bucket: 'lake', root })
+  const feed = new KafkaFeed({ brokers, topic, tls, ...(sasl && { sasl }), parse, bucket: 'lake', root })
   const listener = {
     changed: (folders: readonly DirtyFolder[], done?: () => void) => void told.push({ folders, done }),
     ended: (error: Error) => void errors.push(error),
@@ -155,4 +161,59 @@ kafkaTest('a topic that is not there, and a broker that is not, are told apart',
   await using feed = await follow('outage', of('reader'))
   await broker.send('outage', 'data/1')
   await until('it is told again', () => feed.paths().includes('1'))
+})
+
+/** Runs something while the authority of the broker is trusted. */
+async function trusting(work: () => Promise<void>) {
+  const before = getCACertificates('default')
+  setDefaultCACertificates([...before, broker.secured.ca])
+  try {
+    await work()
+  } finally {
+    setDefaultCACertificates(before)
+  }
+}
+
+kafkaTest('over TLS it is told by brokers that an authority vouches for, and by no other', async () => {
+  await broker.createTopic('tls', 1)
+  const { of } = memoryPositions()
+  const over = { brokers: [broker.secured.tls], tls: true }
+  await expect(follow('tls', of('reader'), 'data', over)).rejects.toThrow(
+    'the topic tls cannot be read: unable to verify the first certificate',
+  )
+  await trusting(async () => {
+    for (const brokers of [
+      over.brokers,
+      over.brokers.map((name) => name.replace('localhost', '127.0.0.1')),
+    ]) {
+      await using feed = await follow('tls', of('reader'), 'data', { ...over, brokers })
+      await broker.send('tls', `data/${brokers.join()}`)
+      await until('it is told', () => feed.paths().includes(brokers.join()))
+    }
+  })
+})
+
+kafkaTest('users are let in by each mechanism, others are not, and that lasts', async () => {
+  await broker.createTopic('users', 1)
+  const { of } = memoryPositions()
+  await trusting(async () => {
+    for (const mechanism of ['PLAIN', 'SCRAM-SHA-256', 'SCRAM-SHA-512'] as const) {
+      const as = (user: typeof kafkaUser) =>
+        follow('users', of(mechanism), 'data', {
+          brokers: [broker.secured.sasl],
+          tls: true,
+          sasl: { mechanism, ...user },
+        })
+      await using feed = await as(kafkaUser)
+      await broker.send('users', `data/${mechanism}`)
+      await until('it is told', () => feed.paths().includes(mechanism))
+      const refused = await as({ ...kafkaUser, password: 'other' }).catch((error: unknown) => error)
+      expect(refused).toBeInstanceOf(WatchError)
+      expect(refused).toMatchObject({
+        isLimit: true,
+        message: 'the topic users cannot be read: SASL_AUTHENTICATION_FAILED',
+      })
+      expect(String(refused)).not.toContain('other')
+    }
+  })
 })

@@ -8,6 +8,7 @@ import { openKeys } from '../../../services/access/keys/keys.ts'
 import { keys } from '../../../subjects/access/keys.ts'
 import { files } from '../../../subjects/kit/names.ts'
 import { migrations } from '../../../subjects/migrations/migrations.ts'
+import { verifications } from '../../../subjects/migrations/verifications.ts'
 import { gantry } from '../../cli/support.ts'
 import { connectInside, createClient, createKey } from '../../support/keys.ts'
 import { addLocal, createFolder, migrate } from '../../support/migrations.ts'
@@ -58,7 +59,7 @@ describe('rules', () => {
 
   test('come with the platform, are changed, and are again what they were', async () => {
     const built = await platform.call(alerts.rules, {})
-    expect(built).toHaveLength(9)
+    expect(built).toHaveLength(10)
     expect(built.every(({ builtIn, enabled }) => builtIn && enabled)).toBe(true)
     const { body } = await rest('PUT', '/storage-file', { threshold: 90, enabled: false })
     expect(body).toMatchObject({ threshold: 90, enabled: false, kind: 'storage-file', builtIn: true })
@@ -192,6 +193,29 @@ describe('alerts', () => {
       return its?.summary.includes('2 paths') === true && its
     })
     expect(later).toMatchObject({ id: alert.id, fired: alert.fired })
+  })
+})
+
+describe('alerts of verifications', () => {
+  test('tell of differences, until another verification finds none', async () => {
+    using folder = createFolder('from', 'to')
+    writeFileSync(join(folder.from, 'file'), 'x')
+    await addLocal(platform, 'checked-from', 'source', folder.from)
+    await addLocal(platform, 'checked-to', 'target', folder.to)
+    const migrationId = 'checked'
+    await platform.call(migrations.create, {
+      migrationId,
+      path: '/',
+      source: 'checked-from',
+      target: 'checked-to',
+    })
+    await atOnce('differing', 'migration-differences')
+    await platform.call(verifications.create, { migrationId })
+    const alert = await untilFiring('differing', migrationId)
+    expect(alert).toMatchObject({ summary: expect.stringContaining('found 1 difference: see') })
+    writeFileSync(join(folder.to, 'file'), 'x')
+    await platform.call(verifications.create, { migrationId })
+    await untilResolved('differing', migrationId)
   })
 })
 

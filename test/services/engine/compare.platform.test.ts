@@ -4,8 +4,6 @@ import { expect, test } from 'vitest'
 import { newBucket, setRates } from '../../../services/engine/run/bucket.ts'
 import { packRules } from '../../../services/engine/run/rules.ts'
 import { momentOf, momentsOf } from '../../../services/engine/walk/differences.ts'
-import { azuriteOptions } from '../../support/azure-driver.ts'
-import { containerName, sharedAzurite } from '../../support/azurite.ts'
 import { listWithUser, setExtended, whyNoExtended } from '../../support/extended.ts'
 import { testUnless } from '../../support/unless.ts'
 import { compareAll, differences } from './compare-folder.ts'
@@ -253,41 +251,6 @@ test('files under construction at the target are none', async () => {
   writeFileSync(join(move.to, `.gantry~${move.spec.id}~00000000.1.000000000000.1~1`), 'half')
   expect(differences(await compareAll(move.mover, move.spec, { level: 'size' }))).toEqual([])
 })
-
-test(
-  'with Azure: the digest that the store keeps spares reading its files',
-  { timeout: 120_000 },
-  async () => {
-    const azurite = await sharedAzurite()
-    const name = containerName()
-    await azurite.createContainer(name)
-    const azure = { kind: 'adls2-shared-key', options: azuriteOptions(azurite, name) } as const
-    await using move = createMove({ target: azure })
-    const sizes = { none: 0, small: 100_000, large: 20_000_000 }
-    for (const [name, size] of Object.entries(sizes))
-      writeFileSync(join(move.from, name), Buffer.alloc(size, name))
-    mkdirSync(join(move.from, 'folder'))
-    utimesSync(join(move.from, 'folder'), 1, 1)
-    await move.run()
-    const { mover, spec } = move
-    const attributes = { modes: true, owners: true, attributes: true }
-    // It has folders' times, and no extended attributes.
-    expect(
-      differences(await compareAll(mover, { ...spec, metadata: attributes }, { level: 'metadata' })),
-    ).toEqual([])
-    const compared = await compareAll(mover, spec, { level: 'digest' })
-    expect(differences(compared)).toEqual([])
-    // The service keeps no digest of what went in parts: that is read on both sides.
-    expect(compared.counts['bytesRead']).toBe(sizes.small + 2 * sizes.large)
-
-    const other = Buffer.alloc(5, 'y')
-    writeFileSync(join(move.from, 'changed'), Buffer.alloc(5, 'x'))
-    await azurite.service.getContainerClient(name).getBlockBlobClient('changed').upload(other, other.length)
-    const again = await compareAll(mover, spec, { level: 'digest' }, { path: Buffer.from('changed') })
-    expect(differences(again)).toEqual(['DIGEST_MISMATCH /changed'])
-    expect(again.counts['bytesRead']).toBe(5)
-  },
-)
 
 test('what is excluded is missed nowhere, and told of where it is at the target all the same', async () => {
   await using move = await copied()

@@ -162,6 +162,30 @@ test.each([
   },
 )
 
+test('a plan counts what each exclusion leaves out, by the first that matches', async () => {
+  const of = (id: string, regex: string) => ({ id, type: 'regex', patternType: 'GLOB', regex }) as const
+  const exclusions = [
+    of('logs', '/logs'),
+    of('odd: name', '*.tmp'),
+    of('none', '*.nothing'),
+    of('late', 'b*'),
+  ]
+  const rules = packRules({ exclusions, inclusions: [] })
+  await using move = createMove({ ...(rules && { rules }) })
+  fill(move.from, 'a', 'b.tmp', 'c.tmp', 'logs/x.nothing', 'deep/d.tmp', 'deep/b/x')
+  const planned = new Planned()
+  const { signal } = new AbortController()
+  const by = { as: 'scan' } as const
+  await planAll(move.mover, move.spec, { by, planned, spillFolder: move.at('spill'), signal })
+  expect(planned.excludedBy(exclusions.map(({ id }) => id))).toEqual([
+    { id: 'logs', files: 0, folders: 1 },
+    { id: 'odd: name', files: 3, folders: 0 },
+    { id: 'none', files: 0, folders: 0 },
+    { id: 'late', files: 0, folders: 1 },
+  ])
+  expect(planned.counts).toMatchObject({ filesExcluded: 3, foldersExcluded: 2, filesToCopy: 1 })
+})
+
 test('what goes from under a name that something has now which is left out is planned, too', async () => {
   const large = { id: 'large', type: 'fileSize', value: 10, unit: 'B' } as const
   await using live = await createLive([], ['folder/a'], packRules({ exclusions: [large], inclusions: [] }))

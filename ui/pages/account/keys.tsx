@@ -8,19 +8,20 @@ import { useParam } from '../../kit/use-param.ts'
 import { CreateKey } from './create-key.tsx'
 import { KeyTable } from './key-table.tsx'
 
+const onlyOwn = { own: true }
+
 /** One's own keys for programs. */
 export default function KeysPage() {
   const session = useSession()
   const [adding, setAdding] = useParam('add')
-  const { data, error } = useAll(keys.list, ({ id }) => id, { everyMs: pollMs })
-  const own = data?.filter(
-    ({ owner, kind, revoked }) => owner === session.person.subject && kind === 'key' && revoked === undefined,
-  )
+  const { data, error } = useAll(keys.list, ({ id }) => id, { filter: onlyOwn, everyMs: pollMs })
+  const own = data?.filter(({ kind, revoked }) => kind === 'key' && revoked === undefined)
   return (
     <Page
       title="API keys"
       error={error}
       contract={keys.list}
+      input={onlyOwn}
       actions={
         mayCall(session, keys.create) && <Button onClick={() => setAdding('1')}>Create an API key</Button>
       }

@@ -10,14 +10,14 @@ import { Permissions } from '../../kit/permission-list.tsx'
 import { Page, Section } from '../../kit/page.tsx'
 import { KeyTable } from './key-table.tsx'
 
+const onlyOwn = { own: true }
+
 /** Who one is, what one may do, and where one is signed in. */
 export default function ProfilePage() {
   const { person } = useSession()
   const own = useAnswer(roles.own, {}, { everyMs: pollMs })
-  const { data: all = [], error } = useAll(keys.list, ({ id }) => id, { everyMs: pollMs })
-  const sessions = all.filter(
-    ({ owner, kind, revoked }) => owner === person.subject && kind === 'session' && revoked === undefined,
-  )
+  const { data: all = [], error } = useAll(keys.list, ({ id }) => id, { filter: onlyOwn, everyMs: pollMs })
+  const sessions = all.filter(({ kind, revoked }) => kind === 'session' && revoked === undefined)
   const may = own.data ?? person
   return (
     <Page

@@ -224,6 +224,7 @@ function view(
     ...(message === undefined ? {} : { message }),
     startedAt: new Date(startedMs).toISOString(),
     ...planned.counts,
+    excludedByRule: planned.excludedBy(record.exclusions ?? []),
     deletionsNeedApproval,
     ...spaceView(space, planned.counts),
     samples: planned.samples,

@@ -78,9 +78,10 @@ export function verificationHandlers(dependencies: VerificationDependencies): Ha
           'verificationId',
           `must be the id of the verification for further parts, such as ${id}`,
         )
-      return reportId === allReports.name
+      const part = await (reportId === allReports.name
         ? known.archive(id, allReports.type, from)
-        : known.report(id, reportId, from)
+        : known.report(id, reportId, from))
+      return { ...part, of: id }
     },
   }
 }

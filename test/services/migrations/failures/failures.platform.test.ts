@@ -337,7 +337,7 @@ test('an export has all failures, in parts of which only the first has the names
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- nor of the call
   const ask = (from: number) => handlers['export-failures']({ migrationId: 'one', from }, {} as never)
   const texts: string[] = []
-  for await (const text of contentsOf(await ask(0), async (from) => ask(from))) texts.push(text)
+  for await (const text of contentsOf(await ask(0), async ({ from }) => ask(from))) texts.push(text)
   expect(texts.length).toBeGreaterThan(2)
   const rows = texts.join('').trim().split('\r\n')
   expect(rows.filter((row) => row.startsWith('"id"'))).toHaveLength(1)
