@@ -64,7 +64,7 @@ export const failureContracts = definitions({
   'retry-failures': {
     summary: 'Retry all failed paths, or those of one class',
     description:
-      'The paths are queued; a completed migration runs again. Each path is removed from the list when it is copied.',
+      'The paths are queued; a completed migration runs again. Each path is removed from the list when it is copied. Paths that a rule excludes by now are not retried.',
     input: strict({
       migrationId,
       failureClass: Type.Optional(

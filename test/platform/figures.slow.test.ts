@@ -205,6 +205,12 @@ test('a failure that a rule excludes by now is marked in the list at once, and g
   await platform.call(exclusions.detach, { migrationId, id })
   expect(await listed()).toEqual({ '/a': undefined, '/b/c': undefined })
   await platform.call(exclusions.attach, { migrationId, id })
+  // Nothing is in the way any more; what is excluded is not copied for that.
+  rmSync(one.there('b/c'), { recursive: true })
+  expect(await platform.call(migrations['retry-failures'], { migrationId })).toEqual({ retried: 1 })
+  await one.is('COMPLETED')
+  expect(existsSync(one.there('b/c'))).toBe(false)
+  expect(await listed()).toEqual({ '/a': undefined, '/b/c': true })
   await platform.call(migrations['add-pending-region'], { migrationId, path: '/' })
   await until('it is scanned again', async () => !('/b/c' in (await listed())))
   await one.is('COMPLETED')

@@ -8,12 +8,11 @@ import {
   type FailedPath,
   failedPath,
   type FailureLedger,
-  pathOfFailure,
   type RecordedFailure,
 } from '../failures/failures.ts'
 import type { LedgerEntry } from '../../../broker/state/ledger.ts'
 import type { RuleBook } from '../rules/book.ts'
-import { exclusionsOf } from '../rules/excluded.ts'
+import { excludedFailures } from '../failures/excluded-failures.ts'
 import type { Figures } from '../reporting/figures.ts'
 import { type MigrationRecord, workIdOf } from '../lifecycle/record.ts'
 import { withRegionIn } from '../execution/regions.ts'
@@ -56,13 +55,11 @@ export function failureHandlers({
 }: FailureDependencies): FailureHandlers {
   /** Marks those that the rules of the migration exclude by now. */
   const marked = async (record: MigrationRecord, page: readonly LedgerEntry<RecordedFailure>[]) => {
-    const isExcluded = exclusionsOf(await rules.known(record), record)
-    return page.map((one) => {
-      const { path: text, isFolder = false } = one.entry
-      const path = pathOfFailure(text)
-      const excluded = path !== undefined && isExcluded({ path, isFolder })
-      return { sequence: one.sequence, row: { ...failedPath(one), ...(excluded ? { excluded } : {}) } }
-    })
+    const excluded = excludedFailures(await rules.known(record), record)(page)
+    return page.map((one) => ({
+      sequence: one.sequence,
+      row: { ...failedPath(one), ...(excluded.has(one.sequence) ? { excluded: true } : {}) },
+    }))
   }
   return {
     failures: async ({ migrationId, since, after, limit = defaultFailures }) => {
@@ -84,14 +81,15 @@ export function failureHandlers({
       }
     },
     'retry-failures': async ({ migrationId, failureClass }) => {
-      const { path, ...record } = await figures.record(migrationId)
+      const record = await figures.record(migrationId)
       requireNext(migrationId, record, 'rescan')
-      const { count, upTo } = await countRetries(failures, workIdOf(record), failureClass)
+      const excluded = excludedFailures(await rules.known(record), record)
+      const { count, upTo } = await countRetries(failures, workIdOf(record), failureClass, excluded)
       if (count === 0) return { retried: 0 }
       const retry = { upTo, ...(failureClass === undefined ? {} : { failureClass }) }
       const now = new Date()
       await command(records, migrationId, 'rescan', (current) =>
-        withRegionIn(current, { path, failures: retry }, now),
+        withRegionIn(current, { path: record.path, failures: retry }, now),
       )
       await look()
       return { retried: count }

@@ -7,6 +7,7 @@ import type { ActiveMigration } from './active.ts'
 import { relativePath } from '../../engine/items/paths.ts'
 import type { FailureLedger } from '../failures/failures.ts'
 import { type MigrationRecord, type PendingRegion, workIdOf } from '../lifecycle/record.ts'
+import type { ExcludedFailures } from '../failures/excluded-failures.ts'
 import { retryItems } from '../failures/retries.ts'
 import { isBetweenScans } from '../lifecycle/states.ts'
 
@@ -124,6 +125,7 @@ export async function queueRegions(
   { migrationId, internalId, generation, kind, path: rootText, pendingRegions }: MigrationRecord,
   active: ActiveMigration,
   ledger: FailureLedger,
+  excluded: ExcludedFailures,
 ): Promise<void> {
   const waiting = pendingRegions.filter(({ queued }) => !queued)
   if (waiting.length === 0) return
@@ -132,7 +134,7 @@ export async function queueRegions(
   await noteFailedUpTo(records, { migrationId, generation }, waiting, ledger)
   for (const { id, path, policy, failures } of waiting) {
     if (failures !== undefined) {
-      for await (const items of retryItems(ledger, retried, failures)) await active.retry(id, items)
+      for await (const items of retryItems(ledger, retried, failures, excluded)) await active.retry(id, items)
       continue
     }
     await active.rescan(id, relativePath(root, pathFromText(path)), policy)

@@ -51,6 +51,8 @@ import {
 } from '../lifecycle/record.ts'
 import { matchedTarget } from '../removals/matched-target.ts'
 import { type Loss, lossText, WorkLostError } from '../progress/proof.ts'
+import type { RuleBook } from '../rules/book.ts'
+import { excludedFailures } from '../failures/excluded-failures.ts'
 import { hasQueued, hasUnqueued, isUntouched, queueRegions, unqueued } from './regions.ts'
 import { type Identities, isRootReplaced, Roots, SourceChanged } from './roots.ts'
 import { rescansOf, settleFailures } from './settled-failures.ts'
@@ -83,6 +85,8 @@ export interface RunnerOptions extends WorkStores {
   readonly spillFolder: string
   /** The stores of a migration, ready to be opened. */
   readonly resolve: (record: MigrationRecord) => Promise<MoveSpec>
+  /** What is excluded by now is not tried again. */
+  readonly rules: Pick<RuleBook, 'known'>
   /** What tells of the changes at the source of a live migration. */
   readonly changes: (
     record: MigrationRecord,
@@ -240,7 +244,7 @@ export class Runner {
   }
 
   async #workOn(record: MigrationRecord, followed: Followed, signal: AbortSignal): Promise<void> {
-    const { records, resolve, changes, failures, movedBy, guards } = this.#options
+    const { records, resolve, changes, failures, rules, movedBy, guards } = this.#options
     if (record.state === 'STOPPING') return drained(this.#options, record, leftOf(followed))
     if (isRootReplaced(record, followed.roots)) {
       followed.roots.isRootReplaced = !(await this.#lost(record))
@@ -280,7 +284,9 @@ export class Runner {
     await this.#noteBegun(record, { ...roots.identities, ...(await unflushed(spec)) })
     const isUnqueued = active.isNew && hasQueued(record)
     const pendingRegions = isUnqueued ? record.pendingRegions.map(unqueued) : record.pendingRegions
-    await queueRegions(records, { ...record, pendingRegions }, active, failures)
+    const queue = async (one: MigrationRecord) =>
+      queueRegions(records, one, active, failures, excludedFailures(await rules.known(one), one))
+    await queue({ ...record, pendingRegions })
     const noteScanned = () => this.#scanned(migrationId, workId)
     if (record.kind === 'live') {
       // The latest record, as a live migration is worked on for as long as it lives.
@@ -289,7 +295,7 @@ export class Runner {
         latest = next
         guards.set(next)
         if (!hasUnqueued(next)) return
-        queueRegions(records, next, active, failures).catch((error: unknown) => followed.halt.abort(error))
+        queue(next).catch((error: unknown) => followed.halt.abort(error))
       }
       followed.work = { workId, changed }
       await guards.begin(record)

@@ -310,7 +310,9 @@ test('a failure of a live migration is tried again as a change that was told: it
   await noteFailures(ledger, 'work', { item: '1', failures }, forever)
   const retried = async (isLive: boolean) => {
     const migration = { workId: 'work', root: Buffer.from('root'), isLive }
-    const pages = await Array.fromAsync(retryItems(ledger, migration, { upTo: Number.MAX_SAFE_INTEGER }))
+    const pages = await Array.fromAsync(
+      retryItems(ledger, migration, { upTo: Number.MAX_SAFE_INTEGER }, () => new Set()),
+    )
     return pages.flat().map(({ lane, item }) => ({ lane, ...decodeItem(item) }))
   }
   const [folder, gone] = [Buffer.from('in'), Buffer.from('gone')]
