@@ -96,7 +96,9 @@ test.concurrent.each(['reset', 'delete'] as const)(
     const dropped: string[] = []
     await using run = await begun((names) => dropped.push(...names))
     const { migrationName, handlers } = run
-    await handlers[command]({ migrationName, forceStop: true }, undefined as never)
+    const asked = { migrationName, forceStop: true }
+    if (command === 'reset') await handlers.reset(asked, undefined as never)
+    else await handlers.delete(asked, undefined as never)
     expect(dropped).toEqual([hidden])
     expect(await run.objects()).toEqual([])
   },
