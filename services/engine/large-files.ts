@@ -141,11 +141,9 @@ export class LargeFiles {
   }
 
   async #forget(isOver: (spec: MoveSpec) => boolean): Promise<void> {
-    for (const [key, { spec, upload }] of [...this.#left]) {
-      if (!isOver(spec)) continue
-      this.#left.delete(key)
-      await this.#abandon(spec, upload)
-    }
+    const over = [...this.#left].filter(([, { spec }]) => isOver(spec))
+    for (const [key] of over) this.#left.delete(key)
+    await Promise.all(over.map(([, { spec, upload }]) => this.#abandon(spec, upload)))
   }
 
   /** Commits a file that others copy too when all of its parts are there; else sees to it that somebody copies them. */
@@ -246,7 +244,7 @@ export class LargeFiles {
   async #abandon(spec: MoveSpec, upload: Upload): Promise<void> {
     const signal = AbortSignal.timeout(abandonTimeoutMs)
     try {
-      await this.#pool.run({ kind: 'abandon', spec, upload }, { signal, priority: 'parts' })
+      await this.#pool.run({ kind: 'abandon', spec, upload }, { signal, priority: 'parts', weight: noWeight })
     } catch (error) {
       this.#log.error({ err: error, migration: spec.id }, 'the parts of a large file could not be removed')
     }

@@ -7,6 +7,7 @@ import {
   storeError,
   type StorePath,
 } from '../../drivers/contract/driver.ts'
+import { cleaningUp } from '../../drivers/http/job-signal.ts'
 import { nameOf, parentOf } from '../../drivers/paths/path-text.ts'
 import { ChangedNames } from '../items/changed-folders.ts'
 import { checkAccepted, writePart } from './copy.ts'
@@ -260,7 +261,7 @@ export async function copyInTurn(run: Run, path: StorePath, counts: Counts): Pro
   } catch (error) {
     meter.undo()
     // Where that fails, the next try goes on with it.
-    await run.target.abortUpload(copy.upload).catch(() => undefined)
+    await cleaningUp(() => run.target.abortUpload(copy.upload)).catch(() => undefined)
     throw error
   }
   return copy.sizeBytes
