@@ -73,8 +73,11 @@ export function deniedBy(cause: PermissionViolationError, refused?: Refused): Ga
   return new GantryError('DENIED', `${text}${hint}`, { cause })
 }
 
-/** What a capability does, within a sentence. */
-const deedOf = ({ summary }: Refused): string => summary.charAt(0).toLowerCase() + summary.slice(1)
+/** What a capability does, within a sentence: without the order of a list, and without what it says beside. */
+function deedOf({ summary }: Refused): string {
+  const deed = summary.replace(/, (?:newest|oldest) first$| \(.*\)$|[:;] .*$/, '')
+  return deed.charAt(0).toLowerCase() + deed.slice(1)
+}
 
 /** The broker says no more than what it refused; the key itself may have the rule. */
 const hintForReplaced = '; nor may a token that was replaced when its key was rotated: use the new one'

@@ -80,9 +80,8 @@ function progressText({ output }: Contract, job: Row & { readonly status: JobSta
     const value = job[name]
     if (typeof value !== 'number') return []
     const isSize = name.startsWith('bytes')
-    return isSize
-      ? [`${valueText(value, name, fields[name])} ${words(name.slice('bytes'.length))}`]
-      : [`${countText(value)} ${words(name)}`]
+    if (isSize) return [`${valueText(value, name, fields[name])} ${words(name.slice('bytes'.length))}`]
+    return [`${countText(value)} ${value === 1 ? singular(words(name)) : words(name)}`]
   })
   const isCounting = figures.length > 0
   const head = isCounting ? words(title) : `${words(title)} ${statusTexts[job.status]}`
@@ -94,3 +93,7 @@ const words = (name: string): string =>
     .replace(/^total-/, '')
     .replaceAll('-', ' ')
     .trim()
+
+/** `files on source` as `file on source`: the first word is what is counted. */
+const singular = (text: string): string =>
+  text.replace(/^(\w+?)(ies|s)\b/, (_, stem: string, end: string) => stem + (end === 'ies' ? 'y' : ''))

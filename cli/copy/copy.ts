@@ -569,13 +569,14 @@ async function tellExclude(
     session.call(migrations.failures, { migrationId, limit: 1 }),
   )
   // Of a folder in a filesystem the paths begin with it.
-  const [path] = failedPaths.map((one) =>
-    source.path === '/' ? one.path : one.path.slice(source.path.length),
-  )
-  if (path === undefined || path === '' || path === '/') return
+  const [first] = failedPaths
+  if (first === undefined) return
+  const path = source.path === '/' ? first.path : first.path.slice(source.path.length)
+  if (path === '' || path === '/') return
+  const mend = first.failureClass === 'permission' ? 'allow access' : 'fix the reason that the list shows'
   const glob = shellWord(asGlob(path))
   context.terminal.err(
-    `${printable(`To leave out paths, add --exclude, such as --exclude ${glob}. Or allow access, and run the same command again.`)}\n`,
+    `${printable(`To leave out paths, add --exclude, such as --exclude ${glob}. Or ${mend}, and run the same command again.`)}\n`,
   )
 }
 

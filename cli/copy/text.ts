@@ -30,7 +30,15 @@ export function changesText({ added, removed }: Changes): string {
 /** What a copy will do, and what it will leave out, with the command that lists that. */
 export function planText({ migrationId, ...plan }: Plan): string {
   const { filesToCopy, bytesToCopy, filesToReplace, bytesToReplace, pathsRefused, unreadablePaths } = plan
-  const { filesExcluded, bytesExcluded, foldersExcluded, warning } = plan
+  const {
+    filesToCompare,
+    bytesToCompare,
+    filesToSkip,
+    filesExcluded,
+    bytesExcluded,
+    foldersExcluded,
+    warning,
+  } = plan
   const left = [
     ...(pathsRefused > 0 ? [`${countText(pathsRefused)} cannot be copied`] : []),
     ...(unreadablePaths > 0 ? [`${plural(unreadablePaths, 'path', countText)} cannot be read`] : []),
@@ -41,6 +49,10 @@ export function planText({ migrationId, ...plan }: Plan): string {
   ]
   const whole = [
     `copy ${filesText(filesToCopy + filesToReplace)} (${sizeText(bytesToCopy + bytesToReplace)})`,
+    ...(filesToCompare > 0
+      ? [`compare the content of ${filesText(filesToCompare)} (${sizeText(bytesToCompare)})`]
+      : []),
+    ...(filesToSkip > 0 ? [`skip ${filesText(filesToSkip)} already at the target`] : []),
     ...(excluded.length > 0 ? [`leave out ${excluded.join(' and ')} by rules`] : []),
     ...left,
   ]

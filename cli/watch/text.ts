@@ -3,6 +3,7 @@ import type { Payload } from '../../subjects/kit/contract.ts'
 import type { migrationEvents } from '../../subjects/migrations/events.ts'
 import { product } from '../../subjects/kit/names.ts'
 import { shellArgument, shellWord } from '../../subjects/kit/shell-word.ts'
+import { bytesForFile } from '../../subjects/migrations/model/terms.ts'
 import { vanishedText } from '../../subjects/migrations/model/vanished.ts'
 import { rateText, sizeText } from '../../subjects/kit/binary-size.ts'
 import { countText, durationText, momentText } from '../output/format.ts'
@@ -24,7 +25,7 @@ export const awayText = `The platform does not respond; retrying for ${patienceM
  * or did when it was stopped, rates, failures, lag and state.
  */
 export function liveLine(info: Info, rate: Rate, columns: number): string {
-  const rest = fitting(partsOf(info, rate), columns - minName - '  '.length).join('  ')
+  const rest = fitting(info, partsOf(info, rate), columns - minName - '  '.length).join('  ')
   const name = shortName(printable(info.id), Math.max(minName, columns - rest.length - '  '.length))
   const bar = Math.min(maxBar, columns - name.length - rest.length - '    '.length)
   const share = shareOf(info)
@@ -40,13 +41,20 @@ function shortName(name: string, maxLength: number): string {
   return `${name.slice(0, maxLength - 1 - end)}…${name.slice(-end)}`
 }
 
-/** Figures that a narrow terminal does without, the first ones first: those of bytes say as much. */
-const lessNeeded = [/ files\/s$/, / of .+ files(?: found so far)?$/]
+/** Figures that a narrow terminal does without, the first ones first. */
+const figuresOf = {
+  files: [/ files\/s$/, / of .+ files(?: found so far)?$/],
+  bytes: [/B\/s$/, / of .+B$/],
+} as const
+
+/** Those that say less of the percentage, in which a file counts as some bytes. */
+const lessNeeded = ({ progress: { filesScanned, totalBytes } }: Info) =>
+  filesScanned * bytesForFile > totalBytes ? figuresOf.bytes : figuresOf.files
 
 /** Of the figures those that fit; the ETA and what went wrong are kept. */
-function fitting(parts: readonly string[], columns: number): readonly string[] {
+function fitting(info: Info, parts: readonly string[], columns: number): readonly string[] {
   let kept = parts
-  for (const pattern of lessNeeded) {
+  for (const pattern of lessNeeded(info)) {
     if (kept.join('  ').length <= columns) break
     kept = kept.filter((part) => !pattern.test(part))
   }
@@ -100,8 +108,8 @@ function partsOf(info: Info, { filesPerSecond, bytesPerSecond, etaSeconds }: Rat
       ? []
       : [
           ...(share === undefined ? [] : [`${String(share).padStart(3)} %`]),
-          // While it runs, a scan may find more.
-          `${filesDone(info)}${state === 'RUNNING' ? ' found so far' : ''}`,
+          // Until everything is listed, a scan may find more.
+          `${filesDone(info)}${state === 'RUNNING' && share === undefined ? ' found so far' : ''}`,
           `${sizeText(migratedBytes + bytesSuperseded)} of ${sizeText(totalBytes)}`,
         ]),
     ...(running ? [`${countText(filesPerSecond)} files/s`, rateText(bytesPerSecond)] : []),
@@ -119,7 +127,8 @@ function lagText({ state, progress }: Info): string[] {
   const { changeDetection, changeLagSeconds, unscheduledEvents = 0, scheduledEvents = 0 } = progress
   if (changeLagSeconds === undefined) return []
   if (state === 'STOPPED' || changeDetection === 'off')
-    return [`changes not followed for ${durationText(changeLagSeconds)}`]
+    // Of one that has just been stopped that says nothing.
+    return changeLagSeconds < 1 ? [] : [`changes not followed for ${durationText(changeLagSeconds)}`]
   const changes = unscheduledEvents + scheduledEvents
   return [
     `lag ${changeLagSeconds.toFixed(1)} s, ${countText(changes)} ${changes === 1 ? 'change' : 'changes'}`,

@@ -319,6 +319,16 @@ test('a recurring one scans again and again, also after the platform was away', 
   follow()
   await until('what came meanwhile arrived', () => existsSync(join(path, 'meanwhile')))
   expect((await get('again')).recurringMigrationTracker!.recurringCount).toBeGreaterThan(before)
+  // Nothing is left of its last scan, and it scans no more by itself.
+  await platform.call(migrations.update, { migrationId: 'again', recurringPeriodSeconds: 3_600 })
+  await until('it rests', async () => (await get('again')).state === 'WAITING_FOR_NEXT_RECURRENCE')
+  await platform.call(migrations.stop, { migrationId: 'again' })
+  await until('it has stopped', async () => (await get('again')).state === 'STOPPED')
+  const stopped = await platform.call(migrations.progress, { migrationId: 'again' })
+  expect(stopped.progress.migratedPercentage).toBe(100)
+  expect(stopped).not.toHaveProperty('nextRecurrenceTime')
+  await platform.call(migrations.resume, { migrationId: 'again' })
+  await until('it rests again', async () => (await get('again')).state === 'WAITING_FOR_NEXT_RECURRENCE')
 })
 
 test('a live one is LIVE when all is copied, scans a folder again, and goes on after a stop', async () => {

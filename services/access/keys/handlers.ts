@@ -113,7 +113,7 @@ export function keyHandlers({
     if (role === undefined) {
       if (named === undefined)
         throw invalid([
-          { field: 'capabilities', problem: `is required without role, such as ${viewer.name}` },
+          { field: 'capabilities', problem: `is missing: give it, or a role such as ${viewer.name}` },
         ])
       refuseExcess(own, named)
       return named

@@ -82,7 +82,7 @@ export function failureHandlers({
     },
     'retry-failures': async ({ migrationId, failureClass }) => {
       const record = await figures.record(migrationId)
-      requireNext(migrationId, record, 'rescan')
+      requireNext(migrationId, record, 'rescan', 'retry-failures')
       const excluded = excludedFailures(await rules.known(record), record)
       const { count, upTo } = await countRetries(failures, workIdOf(record), failureClass, excluded)
       if (count === 0) return { retried: 0 }

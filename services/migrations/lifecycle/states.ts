@@ -89,8 +89,16 @@ export function next({ state, kind, resumable }: Situation, trigger: Trigger): N
 /** What commands are called that people call by another name. */
 const calls: Partial<Record<Command, string>> = { rescan: 'add-pending-region' }
 
-/** The state after a command. @throws GantryError NOT_ALLOWED_IN_STATE with the state and what is allowed */
-export function requireNext(migrationId: string, situation: Situation, command: Command): Next {
+/**
+ * The state after a command. @throws GantryError NOT_ALLOWED_IN_STATE with the state and what is allowed
+ * @param called what the caller asked for, if it has another name
+ */
+export function requireNext(
+  migrationId: string,
+  situation: Situation,
+  command: Command,
+  called: string = calls[command] ?? command,
+): Next {
   const to = next(situation, command)
   if (to !== undefined) return to
   const { state, resumable } = situation
@@ -100,11 +108,9 @@ export function requireNext(migrationId: string, situation: Situation, command: 
       ? `wait until it has stopped: "${product} migrations stop ${shellArgument(migrationId)} --wait"`
       : `allowed: ${allowed.map((one) => calls[one] ?? one).join(', ')}`
   const described = state === 'STOPPED' && !resumable ? 'STOPPED and not resumable' : state
-  throw new GantryError(
-    'NOT_ALLOWED_IN_STATE',
-    `${migrationId} is ${described}: cannot ${calls[command] ?? command}; ${can}`,
-    { details: { state, resumable, allowed } },
-  )
+  throw new GantryError('NOT_ALLOWED_IN_STATE', `${migrationId} is ${described}: cannot ${called}; ${can}`, {
+    details: { state, resumable, allowed },
+  })
 }
 
 /** Whether the runner has something to do: work, or to end it. */

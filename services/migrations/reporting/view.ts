@@ -71,7 +71,7 @@ export function publicMigration(
     ...(abortReason === undefined ? {} : { abortReason }),
     scanOnlyMigration: kind !== 'live',
     recurringMigration: kind === 'recurring',
-    ...(recurrence === undefined ? {} : publicRecurrence(recurrence, iterations)),
+    ...(recurrence === undefined ? {} : publicRecurrence(record, recurrence, iterations)),
     migrationPriority: priority,
     targetActionPolicy: policy,
     ...(movedBy === undefined ? {} : { movedBy }),
@@ -166,8 +166,16 @@ function publicRules({ exclusions, inclusions }: RuleLists) {
   }
 }
 
-function publicRecurrence(recurrence: Recurrence, iterations: number) {
-  const { periodSeconds, schedule, timeZone, windowSeconds, nextRun } = recurrence
+/** When it scans next by itself; a time that was planned before a stop is none. */
+const nextRunOf = ({
+  state,
+  recurrence,
+}: Pick<MigrationRecord, 'state' | 'recurrence'>): string | undefined =>
+  state === 'STOPPED' || state === 'STOPPING' ? undefined : recurrence?.nextRun
+
+function publicRecurrence(record: MigrationRecord, recurrence: Recurrence, iterations: number) {
+  const { periodSeconds, schedule, timeZone, windowSeconds } = recurrence
+  const nextRun = nextRunOf(record)
   return {
     ...(periodSeconds === undefined ? {} : { recurringPeriodSeconds: periodSeconds }),
     ...(schedule === undefined ? {} : { recurringSchedule: schedule }),
@@ -184,7 +192,7 @@ export function progressOf(withFigures: WithFigures): Info {
   const done = doneOf(withFigures)
   const { superseded } = done
   const totalMigratedBytes = counts.bytesMigrated + underWay.bytes
-  const nextRun = record.recurrence?.nextRun
+  const nextRun = nextRunOf(record)
   const seconds = Math.round(runningSeconds(record))
   const left = counts.bytesScanned - done.bytes
   // What is under way of a change is found when it is done.
@@ -258,7 +266,9 @@ function percentageIn(
   const isFollowing = followsOnly(record)
   if (listed === undefined && !isFollowing && !isBetweenScans(state)) return {}
   const left = scannedFiles(counts) - files
-  const isOver = isBetweenScans(state) || state === 'LIVE' || (isFollowing && left <= 0)
+  // One that was stopped between two scans has nothing left of the last one.
+  const isStoppedAfter = state === 'STOPPED' && record.scanned !== undefined && left <= 0
+  const isOver = isBetweenScans(state) || state === 'LIVE' || (isFollowing && left <= 0) || isStoppedAfter
   if (failed === 0 && isOver) return { migratedPercentage: 100 }
   const all = scannedFiles(counts) * bytesForFile + counts.bytesScanned
   const done = files * bytesForFile + bytes

@@ -33,7 +33,7 @@ test('two folders: filesystems are added, all is copied and verified; again it b
   expect(readFileSync(join(folder.to, 'a'), 'utf8')).toBe('one')
   writeFileSync(join(folder.from, 'b'), 'two')
   const again = await copy(folder.from, folder.to)
-  expect(again.err).toBe('Plan: copy 1 file (3 B).\n')
+  expect(again.err).toBe('Plan: copy 1 file (3 B), skip 1 file already at the target.\n')
   expect(again.code).toBe(0)
   expect(readFileSync(join(folder.to, 'b'), 'utf8')).toBe('two')
 })
@@ -155,7 +155,7 @@ test('a source without files, as a path that is wrong often is, is told', async 
   expect(code).toBe(0)
   expect(err).toMatch(new RegExp(`Plan: copy 0 files \\(0 B\\)\\.\n${told}$`))
   writeFileSync(join(folder.from, 'a'), 'one')
-  for (const plan of ['copy 1 file (3 B)', 'copy 0 files (0 B)'])
+  for (const plan of ['copy 1 file (3 B)', 'copy 0 files (0 B), skip 1 file already at the target'])
     expect(await copy(folder.from, folder.to)).toMatchObject({ code: 0, err: `Plan: ${plan}.\n` })
 })
 
@@ -252,7 +252,7 @@ test('what does not arrive is exit code 1', async () => {
   expect(code).toBe(1)
   expect(out).toMatch(/is completed with 1 failure: .*list them with: gantry migrations failures copy-/)
   expect(err).toMatch(
-    /Not verified, as the copy is incomplete; to verify what arrived, run "gantry verifications create copy-\S+ --level size"\.\nTo leave out paths, add --exclude, such as --exclude \/pipe\. Or allow access, and run the same command again\.\n$/,
+    /Not verified, as the copy is incomplete; to verify what arrived, run "gantry verifications create copy-\S+ --level size"\.\nTo leave out paths, add --exclude, such as --exclude \/pipe\. Or fix the reason that the list shows, and run the same command again\.\n$/,
   )
 })
 

@@ -27,6 +27,9 @@ test('a plan tells what cannot be copied and what cannot be read, and what lists
     'Plan: copy 0 files (0 B), 1 path cannot be read; list it with "gantry migrations plan copy-a".',
   )
   expect(planText({ ...plan, filesToCopy: 1, bytesToCopy: 3 })).toBe('Plan: copy 1 file (3 B).')
+  expect(planText({ ...plan, filesToCompare: 300, bytesToCompare: 5, filesToSkip: 2 })).toBe(
+    'Plan: copy 0 files (0 B), compare the content of 300 files (5 B), skip 2 files already at the target.',
+  )
   const warning = 'needs 3 B, but /to has 2 B free'
   expect(planText({ ...plan, filesToCopy: 1, bytesToCopy: 3, warning })).toBe(
     'Plan: copy 1 file (3 B).\nWarning: the copy needs 3 B, but /to has 2 B free.',

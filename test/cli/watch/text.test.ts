@@ -41,7 +41,7 @@ const rate = { filesPerSecond: 100, bytesPerSecond: 2 ** 20 / 10, etaSeconds: 30
 
 test('a live line has all that one wants to know', () => {
   expect(liveLine(info('RUNNING', { failedPaths: 2 }), rate, 160)).toBe(
-    'nightly  ███████░░░░░░░░░░░░░░░░░░░░░░░   25 %  1,000 of 4,000 files found so far  1.0 MiB of 4.0 MiB  100 files/s  102 KiB/s  ETA 30 s  2 failures',
+    'nightly  ███████░░░░░░░░░░░░░░░░░░░░░░░   25 %  1,000 of 4,000 files  1.0 MiB of 4.0 MiB  100 files/s  102 KiB/s  ETA 30 s  2 failures',
   )
 })
 
@@ -51,8 +51,17 @@ test('a long name leaves room for the figures', () => {
 })
 
 test('in 80 columns a long name leaves room for percent, bytes, rate, the time left and failures', () => {
-  const line = liveLine(info('RUNNING', { failedPaths: 12 }, `copy-${'x'.repeat(60)}`), rate, 80)
+  const large = { failedPaths: 12, filesScanned: 10, filesMigrated: 1, filesSkipped: 1 }
+  const line = liveLine(info('RUNNING', large, `copy-${'x'.repeat(60)}`), rate, 80)
   expect(line).toMatch(/^copy-x+…x+   25 %  1\.0 MiB of 4\.0 MiB  102 KiB\/s  ETA 30 s  12 failures$/)
+})
+
+test('in 80 columns many small files are told by their number, as the percentage is', () => {
+  const name = `copy-${'x'.repeat(60)}`
+  const small = info('RUNNING', { totalBytes: 4_000, migratedBytes: 1_000 }, name)
+  expect(liveLine(small, rate, 80)).toMatch(
+    /^copy-x+…x+   25 %  1,000 of 4,000 files  100 files\/s  ETA 30 s$/,
+  )
 })
 
 test.for([40, 80, 100, 120, 200])('a live line fits in %d columns', (columns) => {

@@ -107,7 +107,7 @@ describe('create', () => {
     expect(capabilities.pub.allow).not.toContain(keys.create.subject)
     expect(roles).toEqual([])
     const ask = (input: object) => platform.call(keys.create, { name: 'asked', ...input })
-    await expect(ask({})).rejects.toThrow('capabilities is required without role, such as viewer')
+    await expect(ask({})).rejects.toThrow('capabilities is missing: give it, or a role such as viewer')
     await expect(ask({ role: 'viewer', capabilities: nothing })).rejects.toThrow(
       'role cannot be combined with capabilities',
     )
