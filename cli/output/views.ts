@@ -38,6 +38,7 @@ function migrationFigures(reply: Row): Row {
   const skipped = Number(filesSkipped) || 0
   const superseded = Number(reply['filesSuperseded']) || 0
   const partial = Number(bytesInProgress) || 0
+  const deleted = { file: Number(reply['filesDeleted']) || 0, folder: Number(reply['foldersDeleted']) || 0 }
   // Of one that repeats its scans, the figures are those of all of them.
   const seconds = end !== undefined && recurringMigration !== true ? Number(reply['runningSeconds']) : 0
   return {
@@ -47,6 +48,7 @@ function migrationFigures(reply: Row): Row {
     ...(superseded > 0 && {
       superseded: `${filesAndBytes(superseded, sum('bytesSuperseded'))} changed or deleted before ${superseded === 1 ? 'it was' : 'they were'} copied`,
     }),
+    ...deletedAtTarget(deleted),
     ...(partial > 0 && { inProgress: sizeText(partial) }),
     ...progressIn(reply),
     ...(seconds > 0 && {
@@ -54,6 +56,14 @@ function migrationFigures(reply: Row): Row {
       ...(files > 0 && { rate: `${countText(files / seconds)} files/s, ${rateText(bytes / seconds)}` }),
     }),
   }
+}
+
+/** What a live migration took away, as the source does not have it: also what others have put there. */
+function deletedAtTarget(deleted: Readonly<Record<'file' | 'folder', number>>): Row {
+  const texts = (['file', 'folder'] as const).flatMap((of) =>
+    deleted[of] > 0 ? [plural(deleted[of], of, countText)] : [],
+  )
+  return texts.length === 0 ? {} : { deletedAtTarget: `${texts.join(' and ')} not at the source` }
 }
 
 /** What a plan comes to: files and their bytes together, and only what there is of each. */

@@ -82,6 +82,7 @@ export function publicMigration(
     filesSkipped: skippedFiles(counts),
     filesSuperseded: done.superseded.files,
     bytesSuperseded: done.superseded.bytes,
+    ...deletedOf(counts),
     bytesInProgress: underWay.bytes,
     ...percentageIn(withFigures, done),
     scannerSummary: {
@@ -230,8 +231,7 @@ export function progressOf(withFigures: WithFigures): Info {
       bytesSuperseded: superseded.bytes,
       foldersScanned: scannedFolders(counts),
       failedPaths: failed,
-      filesDeleted: counts.filesRemoved,
-      foldersDeleted: counts.foldersRemoved,
+      ...deletedOf(counts),
       ...vanishedOf(record, counts),
       ...publicChanges(changes),
       migratedBytesByScan: counts.bytesMigrated - counts.bytesChanged,
@@ -239,6 +239,11 @@ export function progressOf(withFigures: WithFigures): Info {
     },
   }
 }
+
+const deletedOf = ({ filesRemoved, foldersRemoved }: Readonly<Counts>) => ({
+  filesDeleted: filesRemoved,
+  foldersDeleted: foldersRemoved,
+})
 
 /** What needs no more work, what is under way included. */
 interface Done extends Moved {

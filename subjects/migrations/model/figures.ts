@@ -1,7 +1,7 @@
 import { Type } from 'typebox'
 import { conditions } from './conditions.ts'
 import { changeFigures } from './changes.ts'
-import { internalId, migratedPercentage, migrationId, migrationStates } from './model.ts'
+import { deletedFigures, internalId, migratedPercentage, migrationId, migrationStates } from './model.ts'
 import { type FileSizeClass, fileSizeClassNames } from './terms.ts'
 import { Count, countFields, list, model, Path, strict, Timestamp } from '../../kit/schemas.ts'
 import { supersededFigures, vanishedFigures } from './vanished.ts'
@@ -23,8 +23,7 @@ const Progress = model('Progress', {
   ...supersededFigures,
   foldersScanned: Count('Folders found so far'),
   failedPaths: Count('Paths that could not be copied'),
-  filesDeleted: Count('Files deleted at the target because they are gone from the source'),
-  foldersDeleted: Count('Folders deleted at the target because they are gone from the source'),
+  ...deletedFigures,
   ...vanishedFigures,
   ...changeFigures,
   migratedBytesByScan: Count('Bytes of files copied by the scan'),

@@ -85,6 +85,11 @@ const Matrix = strict({
   directoryCount: Count('Folders'),
 })
 
+export const deletedFigures = {
+  filesDeleted: Count('Files deleted at the target because the source does not have them'),
+  foldersDeleted: Count('Folders deleted at the target because the source does not have them'),
+}
+
 /** Absent rather than wrong. */
 export const migratedPercentage = Type.Optional(
   Type.Integer({
@@ -134,6 +139,7 @@ export const Migration = model('Migration', {
   }),
   filesSkipped: Count('Files that were already at the target'),
   ...supersededFigures,
+  ...deletedFigures,
   migratedPercentage,
   bytesInProgress: Count('Bytes at the target that belong to files whose copies are not complete yet'),
   scannerSummary: strict({
