@@ -1,6 +1,5 @@
 import { Alert, Button, Loader, Select, Text } from '@mantine/core'
 import { useEffect, useState } from 'react'
-import type { Output } from '../../../subjects/kit/contract.ts'
 import { migrations } from '../../../subjects/migrations/migrations.ts'
 import type { ActionPolicy } from '../../../subjects/migrations/model/terms.ts'
 import { useSession } from '../../data/session-context.ts'
@@ -11,9 +10,10 @@ import { countText, wordsOf } from '../../kit/format.ts'
 import { Named } from '../../kit/named.tsx'
 import { Status } from '../../kit/status.tsx'
 import { type Column, Table } from '../../kit/table.tsx'
+import { ExcludedByRule } from './excluded-by-rule.tsx'
+import type { PlanView } from './excluding.ts'
 import { excludedText, filesText } from './figures-text.ts'
 
-type PlanView = Output<typeof migrations.plan>
 type Sample = PlanView['samples'][number]
 
 const columns: readonly Column<Sample>[] = [
@@ -119,6 +119,7 @@ export function Plan({
           you approve.
         </Alert>
       )}
+      <ExcludedByRule plan={plan} migrationId={migrationId} />
       {plan.samples.length > 0 && plan.samples.length < entriesIn(plan) && (
         <Text size="sm" mt="sm">
           {`The table shows a sample of ${countText(plan.samples.length)} of ${countText(entriesIn(plan))} paths. A path that is not in it may still be copied: test it under Rules of the migration.`}
