@@ -156,6 +156,11 @@ chromiumTest('somebody adds two folders, plans, migrates, verifies, makes a key 
   await page.getByText('Complete', { exact: true }).waitFor()
   await page.getByRole('heading', { level: 1 }).locator('..').getByText('completed').waitFor()
 
+  // What to do next is said, until it is done.
+  const next = page.getByRole('note').filter({ hasText: 'Next: verify that the target matches the source' })
+  await next.getByRole('button', { name: 'Verify' }).waitFor()
+  expectNone(await violationsOf(page))
+
   // Rules of both sorts are made here, too, and are the migration's.
   await page.getByRole('tab', { name: 'Rules' }).click()
   await page.getByRole('button', { name: 'Create an exclusion' }).waitFor()
@@ -172,10 +177,12 @@ chromiumTest('somebody adds two folders, plans, migrates, verifies, makes a key 
   await page.getByRole('button', { name: 'Remove all-files' }).click()
   await page.getByText('No inclusions.').waitFor()
 
-  await page.getByRole('tab', { name: 'Verifications' }).click()
-  await page.getByRole('button', { name: 'Verify' }).click()
+  await page.getByRole('tab', { name: 'Overview' }).click()
+  await next.getByRole('button', { name: 'Verify' }).click()
   await page.getByRole('dialog').getByRole('button', { name: 'Verify' }).click()
   await page.getByText('Verification started').waitFor()
+  await next.waitFor({ state: 'detached' })
+  await page.getByRole('tab', { name: 'Verifications' }).click()
   await page.getByRole('cell', { name: 'complete', exact: true }).waitFor()
   await page.getByRole('dialog').waitFor({ state: 'detached' })
 
