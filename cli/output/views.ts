@@ -1,4 +1,5 @@
 import { rateText, sizeText } from '../../subjects/kit/binary-size.ts'
+import { shareOfMigration } from '../../subjects/migrations/rate.ts'
 import { plural } from '../../subjects/kit/plural.ts'
 import { fieldOf, type Row } from './fields.ts'
 import { countText, durationText } from './format.ts'
@@ -17,7 +18,12 @@ export interface View {
 const filesAndBytes = (files: number, bytes: number): string =>
   `${plural(files, 'file', countText)} (${sizeText(bytes)})`
 
-const share = (part: number, whole: number): string => `${Math.floor((100 * part) / Math.max(part, whole))} %`
+/** While it is not over: the share that is done, once it is known. */
+function progressIn(reply: Row): Row {
+  if (reply['state'] === 'COMPLETED') return {}
+  const share = shareOfMigration(reply as Parameters<typeof shareOfMigration>[0] & Row)
+  return share === undefined ? {} : { progress: `${share} %` }
+}
 
 /** What was found and copied; how long and how fast once that is over. */
 function migrationFigures(reply: Row): Row {
@@ -26,21 +32,23 @@ function migrationFigures(reply: Row): Row {
   const sum = (...paths: string[]) =>
     paths.reduce((all, path) => all + (Number(fieldOf(reply, path)) || 0), 0)
   const found = 'scannerSummary.progressSummary'
-  const foundBytes = sum(`${found}.bytesScanned`)
   const copied = ['scannerSummary.contentSummary', 'clientActivitySummary']
   const files = sum(...copied.map((one) => `${one}.fileCount`))
   const bytes = sum(...copied.map((one) => `${one}.byteCount`))
   const skipped = Number(filesSkipped) || 0
+  const superseded = Number(reply['filesSuperseded']) || 0
   const partial = Number(bytesInProgress) || 0
   // Of one that repeats its scans, the figures are those of all of them.
   const seconds = end !== undefined && recurringMigration !== true ? Number(reply['runningSeconds']) : 0
   return {
-    found: filesAndBytes(sum(`${found}.filesScanned`), foundBytes),
+    found: filesAndBytes(sum(`${found}.filesScanned`), sum(`${found}.bytesScanned`)),
     copied: filesAndBytes(files, bytes),
     ...(skipped > 0 && { alreadyAtTarget: plural(skipped, 'file', countText) }),
-    ...(partial > 0 && {
-      inProgress: `${sizeText(partial)} (${share(partial, foundBytes)} of what was found)`,
+    ...(superseded > 0 && {
+      superseded: `${filesAndBytes(superseded, sum('bytesSuperseded'))} changed or deleted before ${superseded === 1 ? 'it was' : 'they were'} copied`,
     }),
+    ...(partial > 0 && { inProgress: sizeText(partial) }),
+    ...progressIn(reply),
     ...(seconds > 0 && {
       duration: durationText(seconds),
       ...(files > 0 && { rate: `${countText(files / seconds)} files/s, ${rateText(bytes / seconds)}` }),

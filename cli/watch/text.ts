@@ -84,20 +84,25 @@ function barText(share: number, width: number): string {
   return '█'.repeat(full) + '░'.repeat(width - full)
 }
 
+function filesDone(info: Info): string {
+  const settled = settledFiles(info)
+  // One that came while others were scanned may be counted first.
+  return `${countText(settled)} of ${countText(Math.max(settled, info.progress.filesScanned))} files`
+}
+
 function partsOf(info: Info, { filesPerSecond, bytesPerSecond, etaSeconds }: Rate): string[] {
   const { progress, state } = info
-  const { filesScanned, migratedBytes, totalBytes, failedPaths } = progress
+  const { migratedBytes, bytesSuperseded, totalBytes, failedPaths } = progress
   const share = shareOf(info)
-  const settled = settledFiles(info)
   const running = state === 'RUNNING' || state === 'LIVE' || state === 'STOPPING'
   return [
     ...(isFollowing(info)
       ? []
       : [
           ...(share === undefined ? [] : [`${String(share).padStart(3)} %`]),
-          // One that came while others were scanned may be counted first; while it runs, a scan may find more.
-          `${countText(settled)} of ${countText(Math.max(settled, filesScanned))} files${state === 'RUNNING' ? ' found so far' : ''}`,
-          `${sizeText(migratedBytes)} of ${sizeText(totalBytes)}`,
+          // While it runs, a scan may find more.
+          `${filesDone(info)}${state === 'RUNNING' ? ' found so far' : ''}`,
+          `${sizeText(migratedBytes + bytesSuperseded)} of ${sizeText(totalBytes)}`,
         ]),
     ...(running ? [`${countText(filesPerSecond)} files/s`, rateText(bytesPerSecond)] : []),
     ...(running && etaSeconds !== undefined ? [`ETA ${durationText(etaSeconds)}`] : []),
@@ -158,11 +163,19 @@ function stateText(info: Info): string[] {
   return []
 }
 
+/** How far one was when it was stopped. */
+function stoppedAt(info: Info): string {
+  if (isFollowing(info)) return lagAfter(info)
+  const share = shareOf(info)
+  return share === undefined
+    ? ` before everything was found, at ${filesDone(info)} found so far`
+    : ` at ${share} %`
+}
+
 /** How a migration ended, and what can be done next. */
 export function endLine(info: Info): string {
   const { id, state, progress } = info
-  const { failedPaths, migratedPercentage, filesMigrated, filesSkipped, totalMigratedBytes, duration } =
-    progress
+  const { failedPaths, filesMigrated, filesSkipped, totalMigratedBytes, duration } = progress
   const name = printable(id)
   const command = (verb: string) => `${product} migrations ${verb} ${shellArgument(id)}`
   switch (state) {
@@ -171,7 +184,7 @@ export function endLine(info: Info): string {
     case 'STOPPED':
       if (info.conditions.some(({ reason }) => reason === 'WAITS_FOR_APPROVAL'))
         return `${name} waits for approval of its deletions; list them with: ${command('plan')}, approve them with: ${command('approve-deletions')}`
-      return `${name} is stopped${isFollowing(info) ? lagAfter(info) : ` at ${migratedPercentage} %`}; continue with: ${command('resume')}`
+      return `${name} is stopped${stoppedAt(info)}; continue with: ${command('resume')}`
     case 'COMPLETED': {
       const skipped = filesSkipped > 0 ? `, ${countText(filesSkipped)} already at the target` : ''
       const done = `${countText(filesMigrated)} ${filesMigrated === 1 ? 'file' : 'files'} (${sizeText(totalMigratedBytes)}) copied${skipped}, in ${durationText(duration.inSeconds)}`

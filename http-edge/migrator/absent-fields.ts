@@ -70,6 +70,11 @@ export const absentFields: AbsentFields = {
       { inSeconds: 0, asText: 'unknown' },
       'Estimated remaining time of a running migration',
     ),
+    migratedPercentage: usual(
+      Type.Integer(),
+      0,
+      'Percentage of what was found that is at the target or was superseded; 0 until everything in the source is listed',
+    ),
     filesVanished: usual(
       Type.Integer(),
       0,
@@ -86,7 +91,10 @@ export const absentFields: AbsentFields = {
     sourceEventCreationTimestamp: none(noTime),
     sourceEventCreationDate: none(noTime, text),
   },
-  FailedPath: { renamePath: none(byPath, text) },
+  FailedPath: {
+    renamePath: none(byPath, text),
+    excluded: usual(Type.Boolean(), false, 'Whether a rule of the migration excludes the path now'),
+  },
   Notification: { code: none('Not available: use the type instead') },
   Stats: {
     ...noneOf(['filesRescanned', 'dirsRescanned'], foundOnce),

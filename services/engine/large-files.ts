@@ -1,6 +1,6 @@
 import { StoreError, type Upload } from '../drivers/contract/driver.ts'
 import { concurrently } from '../../broker/common/concurrently.ts'
-import { noCounts, type ItemResult } from './run/counts.ts'
+import { countFound, noCounts, type ItemResult } from './run/counts.ts'
 import { decodeItem } from './items/item-decode.ts'
 import { malformed, type Large } from './items/items.ts'
 import type { ItemJob, Reply } from './threads/jobs.ts'
@@ -79,9 +79,22 @@ export class LargeFiles {
 
   /** As `Mover.transfer`, of the item of a large file. */
   async transfer(job: ItemJob, signal: AbortSignal, share: Share | undefined): Promise<ItemResult> {
-    const { spec } = job
     const item = decodeItem(job.item)
     if (item.kind !== 'large') throw malformed(`a ${item.kind}, not a large file`)
+    const result = await this.#transfer(job, item, signal, share)
+    const { counts } = result
+    if (counts.filesMigrated + counts.filesSkipped > 0)
+      countFound(counts, item.foundBytes, counts.bytesMigrated + counts.bytesSkipped)
+    return result
+  }
+
+  async #transfer(
+    job: ItemJob,
+    item: Large,
+    signal: AbortSignal,
+    share: Share | undefined,
+  ): Promise<ItemResult> {
+    const { spec } = job
     const mayShare = item.spread !== undefined || (share !== undefined && isFirstTry(spec, item))
     const isAlone = hasEndedThreads(job.item)
     const key = keyOf(spec, item)
@@ -128,11 +141,9 @@ export class LargeFiles {
   }
 
   async #forget(isOver: (spec: MoveSpec) => boolean): Promise<void> {
-    for (const [key, { spec, upload }] of [...this.#left]) {
-      if (!isOver(spec)) continue
-      this.#left.delete(key)
-      await this.#abandon(spec, upload)
-    }
+    const over = [...this.#left].filter(([, { spec }]) => isOver(spec))
+    for (const [key] of over) this.#left.delete(key)
+    await Promise.all(over.map(([, { spec, upload }]) => this.#abandon(spec, upload)))
   }
 
   /** Commits a file that others copy too when all of its parts are there; else sees to it that somebody copies them. */
@@ -233,7 +244,7 @@ export class LargeFiles {
   async #abandon(spec: MoveSpec, upload: Upload): Promise<void> {
     const signal = AbortSignal.timeout(abandonTimeoutMs)
     try {
-      await this.#pool.run({ kind: 'abandon', spec, upload }, { signal, priority: 'parts' })
+      await this.#pool.run({ kind: 'abandon', spec, upload }, { signal, priority: 'parts', weight: noWeight })
     } catch (error) {
       this.#log.error({ err: error, migration: spec.id }, 'the parts of a large file could not be removed')
     }

@@ -1,11 +1,11 @@
 import { StoreError, type StorePath } from '../drivers/contract/driver.ts'
-import { entriesOf } from './copy/transfer-entries.ts'
+import { entriesOf, groupOf } from './copy/transfer-entries.ts'
 import { foldersOf, groupsOf } from './items/descent.ts'
 import { decodeItem } from './items/item-decode.ts'
 import { type ChangedFolder, encodeItem, headOf, type Item } from './items/items.ts'
 import { joinPath, textFromPath } from './items/paths.ts'
 import { noCounts, type ItemResult } from './run/counts.ts'
-import { Outcome } from './run/outcome.ts'
+import { type FoundFile, Outcome } from './run/outcome.ts'
 import { backoffMs } from './run/retry.ts'
 import type { MoveSpec } from './run/run.ts'
 import type { ItemJob } from './threads/jobs.ts'
@@ -55,7 +55,7 @@ function afterThreadEnd(spec: MoveSpec, bytes: Uint8Array, error: ThreadEnded): 
   const failure = failureOf(bytes, error)
   if (failure !== undefined) {
     const outcome = new Outcome(threadEnds + 1)
-    for (const { path, type } of paths) outcome.failedForGood(inStore(path), failure, type)
+    for (const { path, type, found } of paths) outcome.failedForGood(inStore(path), failure, type, found)
     return outcome.result(undefined)
   }
   const head = {
@@ -83,6 +83,7 @@ function afterThreadEnd(spec: MoveSpec, bytes: Uint8Array, error: ThreadEnded): 
 interface ItemPath {
   readonly path: StorePath
   readonly type: 'file' | 'folder' | 'tree'
+  readonly found?: FoundFile
   /** The item of this path alone. */
   readonly alone: Item
 }
@@ -97,9 +98,10 @@ function pathsOf(item: Item): ItemPath[] {
         return { path: folder.path, type: 'folder', alone: { ...rest, ...groupsOf(item, [folder]) } }
       })
     case 'transfer':
-      return Array.from(entriesOf(item), ({ group: { folder }, name, isFile }) => {
-        const group = { folder, files: isFile ? [name] : [], others: isFile ? [] : [name] }
-        return { path: joinPath(folder, name), type: 'file', alone: { ...item, groups: [group] } }
+      return Array.from(entriesOf(item), (entry) => {
+        const { group, name, foundBytes } = entry
+        const alone = { ...item, groups: [groupOf(group, [entry])] }
+        return { path: joinPath(group.folder, name), type: 'file', found: { sizeBytes: foundBytes }, alone }
       })
     case 'reconcile':
       return item.groups.flatMap(({ folder, names, trees, scope }) => {
@@ -119,6 +121,7 @@ function pathsOf(item: Item): ItemPath[] {
         ]
       })
     case 'large':
+      return [{ path: item.path, type: 'file', found: { sizeBytes: item.foundBytes }, alone: item }]
     case 'parts':
       return [{ path: item.path, type: 'file', alone: item }]
   }

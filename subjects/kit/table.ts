@@ -24,7 +24,7 @@ export interface NumberedRow<R> {
  * A part of a table's text.
  * @param rows those that follow `from`; there may be more when they are as many as were asked for
  */
-export function tablePart<R extends Readonly<Record<string, string | number | undefined>>>(
+export function tablePart<R extends Readonly<Record<string, string | number | boolean | undefined>>>(
   rows: readonly NumberedRow<R>[],
   options: {
     readonly name: string

@@ -21,12 +21,20 @@ export const FailedPath = model('FailedPath', {
   }),
   dateFailed: Timestamp('Time of the failure'),
   timeStamp: Count('The same time in milliseconds since 1970'),
+  excluded: Type.Optional(
+    Type.Boolean({
+      description:
+        'true if a rule of the migration excludes the path now, by its path: the next scan removes it from the list. Not determined for events, and for the end of long pages with complex patterns',
+    }),
+  ),
 })
 
 const Failures = model('Failures', {
   migrationId,
   internalId,
-  failedPathCount: Count('Total number of failed paths, not only on this page'),
+  failedPathCount: Count(
+    'Total number of failed paths, not only on this page; includes those excluded since they failed',
+  ),
   failedPaths: list(FailedPath, maxFailures),
 })
 
@@ -51,12 +59,12 @@ export const failureContracts = definitions({
     output: Failures,
     errors: ['NOT_FOUND'],
     http: [{ method: 'GET', path: '/api/v1/migrations/{migrationId}/failures' }],
-    cli: { args: ['migrationId'], columns: ['id', 'path', 'failureClass', 'failureMessage'] },
+    cli: { args: ['migrationId'], columns: ['id', 'path', 'failureClass', 'excluded', 'failureMessage'] },
   },
   'retry-failures': {
     summary: 'Retry all failed paths, or those of one class',
     description:
-      'The paths are queued; a completed migration runs again. Each path is removed from the list when it is copied.',
+      'The paths are queued; a completed migration runs again. Each path is removed from the list when it is copied. Paths that a rule excludes by now are not retried.',
     input: strict({
       migrationId,
       failureClass: Type.Optional(

@@ -1,6 +1,7 @@
 import type { Output } from '../kit/contract.ts'
 import { brokenReasons } from './model/condition-terms.ts'
 import { bytesForFile } from './model/terms.ts'
+import type { Migration } from './model/model.ts'
 import type { migrations } from './migrations.ts'
 
 /** How far a migration is, as the platform says. */
@@ -31,8 +32,13 @@ const windowMs = 10_000
 
 /** Files that need no more work. */
 export const settledFiles = ({
-  progress: { filesMigrated, filesSkipped, filesVanished = 0 },
-}: Info): number => filesMigrated + filesSkipped + filesVanished
+  progress: { filesMigrated, filesSkipped, filesSuperseded },
+}: {
+  readonly progress: Pick<Info['progress'], 'filesMigrated' | 'filesSkipped' | 'filesSuperseded'>
+}): number => filesMigrated + filesSkipped + filesSuperseded
+
+const settledBytes = ({ progress: { migratedBytes, bytesSuperseded } }: Info): number =>
+  migratedBytes + bytesSuperseded
 
 /**
  * Whether it is a live one whose first scan is over, be it stopped: what is compared and copied from then on is no part of
@@ -49,8 +55,8 @@ const isOver = ({ state }: Pick<Info, 'state'>): boolean =>
   state === 'COMPLETED' || state === 'WAITING_FOR_NEXT_RECURRENCE'
 
 /**
- * Percentage of what was found so far that needs no more work; undefined where it says nothing: of one that follows its
- * source, and of one that has ended with failures.
+ * Percentage of what was found that needs no more work; undefined where it says nothing: until everything is listed, of one
+ * that follows its source, and of one that has ended with failures.
  */
 export function shareOf(
   info: Pick<Info, 'state' | 'baseScanCompletionTime'> & {
@@ -63,16 +69,38 @@ export function shareOf(
   return migratedPercentage
 }
 
+/** The same by the migration itself, as lists have it. */
+export const shareOfMigration = ({
+  state,
+  scanOnlyMigration,
+  failedPathCount,
+  migratedPercentage,
+  scannerSummary: {
+    progressSummary: { baseScanCompletionTime },
+  },
+}: Pick<
+  Migration,
+  'state' | 'scanOnlyMigration' | 'failedPathCount' | 'migratedPercentage' | 'scannerSummary'
+>): number | undefined =>
+  shareOf({
+    state,
+    ...(scanOnlyMigration || baseScanCompletionTime === undefined ? {} : { baseScanCompletionTime }),
+    progress: {
+      failedPaths: failedPathCount,
+      ...(migratedPercentage === undefined ? {} : { migratedPercentage }),
+    },
+  })
+
 /** The rates of one migration over the last seconds. */
 export class RateMeter {
   #samples: Sample[] = []
 
   /** Takes what is known at a moment, in milliseconds of any clock that does not jump. */
   add(info: Info, atMs: number): Rate {
-    const { filesMigrated, migratedBytes, totalMigratedBytes } = info.progress
+    const { filesMigrated, totalMigratedBytes } = info.progress
     const sample: Sample = {
       atMs,
-      settled: { files: settledFiles(info), bytes: migratedBytes },
+      settled: { files: settledFiles(info), bytes: settledBytes(info) },
       copied: { files: filesMigrated, bytes: totalMigratedBytes },
     }
     this.#samples = [...this.#samples.filter((one) => one.atMs > atMs - windowMs), sample]
@@ -92,9 +120,9 @@ function etaSeconds(info: Info, filesPerSecond: number, bytesPerSecond: number):
   // What does not move has no end that could be told.
   if (isFollowing(info) || info.conditions.some(({ reason }) => brokenReasons.includes(reason)))
     return undefined
-  const { filesScanned, failedPaths, totalBytes, migratedBytes, etaEstimate } = info.progress
+  const { filesScanned, failedPaths, totalBytes, etaEstimate } = info.progress
   const filesLeft = Math.max(0, filesScanned - settledFiles(info) - failedPaths)
-  const left = filesLeft * bytesForFile + Math.max(0, totalBytes - migratedBytes)
+  const left = filesLeft * bytesForFile + Math.max(0, totalBytes - settledBytes(info))
   const perSecond = filesPerSecond * bytesForFile + bytesPerSecond
   return left > 0 && perSecond > 0 ? left / perSecond : etaEstimate?.inSeconds
 }

@@ -87,7 +87,9 @@ test('failures are told, listed, exported, tried again, and leave the list when 
   const csv = await fetch(`${platform.httpUrls.migrator}${path}/export`)
   expect(csv.headers.get('content-type')).toBe('text/csv; charset=utf-8')
   const rows = (await csv.text()).trim().split('\r\n')
-  expect(rows[0]).toBe('"id","path","failureClass","failureMessage","attempts","dateFailed","action"')
+  expect(rows[0]).toBe(
+    '"id","path","failureClass","failureMessage","attempts","dateFailed","action","excluded"',
+  )
   expect(rows).toHaveLength(4)
   expect(rows.some((row) => row.includes(',"/pipe ""x""","unsupported",'))).toBe(true)
   const exported = await gantry(['migrations', 'export-failures', migrationId, '--format', 'jsonl'], {

@@ -256,7 +256,7 @@ test('failures come in pages, each with its reason', async () => {
     size = page.failedPaths.length
     after = page.failedPaths.at(-1)!.id
   }
-  expect(seen).toEqual(failures.map((failure) => ({ ...failure, renamePath: null })))
+  expect(seen).toEqual(failures.map((failure) => ({ ...failure, renamePath: null, excluded: false })))
   expect(seen[0]).toMatchObject({ failureClass: 'unsupported', attempts: 1, action: 'MIGRATION' })
   const later = new Date(Date.now() + 60_000).toISOString()
   expect((await migrator('GET', `/migrations/pipes/failures?since=${later}`)).body).toMatchObject({

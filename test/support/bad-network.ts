@@ -20,8 +20,8 @@ import { shuffled } from './random.ts'
 export const faults = ['unsent', 'broken', 'cut-off', 'lost', 'late', 'twice', 'held', 'slow'] as const
 export type Fault = (typeof faults)[number]
 
-/** What became of a request; of one that is held, `arrived` as well. */
-export type Fate = Fault | 'refused' | 'passed' | 'arrived'
+/** What became of a request; of one that is held or met silence, `arrived` as well. */
+export type Fate = Fault | 'refused' | 'passed' | 'silent' | 'arrived'
 
 export interface Refusal {
   readonly status: number
@@ -47,6 +47,13 @@ export interface BadNetwork extends AsyncDisposable {
   meet(pattern: RegExp, fault: Fault): void
   /** From now on all requests are answered so; undefined: no longer. */
   refuse(how: Refusal | undefined): void
+  /**
+   * From now on requests whose method and path match are taken and not answered, at whatever server they are; the servers get
+   * them when the silence is over.
+   */
+  fallSilent(pattern: RegExp): void
+  /** Resolves when the servers have answered all that met silence. */
+  speak(): Promise<void>
   /** No connection stays or is made. */
   cut(): void
   mend(): void
@@ -66,6 +73,8 @@ const shownShare = 0.5
 class Weather {
   readonly counts = new Map<Fate, number>()
   meeting: { readonly pattern: RegExp; readonly fault: Fault } | undefined
+  silence: { readonly pattern: RegExp; readonly over: PromiseWithResolvers<void> } | undefined
+  readonly unanswered = new Set<Promise<unknown>>()
 }
 
 /** @param endpoint `host:port` of the server */
@@ -116,6 +125,18 @@ export async function startBadNetwork(
       return
     }
     const met = takeMeeting(`${request.method} ${request.url}`)
+    const { silence } = weather
+    if (silence?.pattern.test(`${request.method} ${request.url}`) === true) {
+      count('silent')
+      const body = await buffer(request)
+      const late = silence.over.promise.then(() => ask(endpoint, request, body)).catch(() => undefined)
+      weather.unanswered.add(late)
+      await late
+      weather.unanswered.delete(late)
+      count('arrived')
+      response.destroy()
+      return
+    }
     const fault = met ?? (random() < share ? nextFault() : undefined)
     count(fault ?? 'passed')
     if (fault === 'unsent') {
@@ -181,6 +202,15 @@ export async function startBadNetwork(
     worsen: (more) => (share = more),
     meet: (pattern, fault) => (weather.meeting = { pattern, fault }),
     refuse: (how) => (refusal = how),
+    fallSilent: (pattern) => {
+      const { over = Promise.withResolvers<void>() } = weather.silence ?? {}
+      weather.silence = { pattern, over }
+    },
+    speak: async () => {
+      weather.silence?.over.resolve()
+      weather.silence = undefined
+      await Promise.all(weather.unanswered)
+    },
     cut: () => {
       isCut = true
       for (const socket of sockets) socket.destroy()

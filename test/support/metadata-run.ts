@@ -1,4 +1,6 @@
+import { Owners } from '../../broker/rpc/owners.ts'
 import { Collection } from '../../broker/state/collection.ts'
+import { migrationHandlers } from '../../services/metadata/api/migration-handlers.ts'
 import type { CatalogChange } from '../../services/metadata/catalogs/contract/catalog.ts'
 import type { Ends } from '../../services/metadata/migrations/ends.ts'
 import {
@@ -13,7 +15,7 @@ import type {
   TableWork,
   WorkKind,
 } from '../../services/metadata/migrations/reconcile/questions.ts'
-import { Run } from '../../services/metadata/migrations/run.ts'
+import { Run, type RunDependencies } from '../../services/metadata/migrations/run.ts'
 import { startTestBroker } from './broker.ts'
 import { testLog } from './platform.ts'
 import { metadataMigration } from './metadata-migrations.ts'
@@ -112,23 +114,25 @@ export async function startRun(
     }),
     ...others,
   }
-  const run = new Run(
-    {
-      records,
-      rules,
-      objects,
-      progress,
-      ends: {
-        sidesOf: () => Promise.resolve({ onConflict: 'report' }),
-        gatesOf: () => Promise.resolve([]),
-      } as unknown as Ends,
-      work: async (kind, _sides, question) => answers[kind](question),
-      log: testLog,
-      ...(lateMs !== undefined && { lateMs }),
-    },
-    record,
-  )
+  const dependencies: RunDependencies = {
+    records,
+    rules,
+    objects,
+    progress,
+    ends: {
+      sidesOf: () => Promise.resolve({ onConflict: 'report' }),
+      gatesOf: () => Promise.resolve([]),
+    } as unknown as Ends,
+    work: async (kind, _sides, question) => answers[kind](question),
+    log: testLog,
+    ...(lateMs !== undefined && { lateMs }),
+  }
+  const run = new Run(dependencies, record)
   const ended = run.work()
+  const end = () => {
+    run.end()
+    return ended
+  }
   return {
     /** Each table that was to be brought. */
     asked,
@@ -141,9 +145,16 @@ export async function startRun(
     progress: () => progress.get(internalId),
     /** What the migration is about from its next round on. */
     setRule: (rule: RuleRecord) => rules.put(rule.ruleName, rule),
+    /** What people ask of it; the work ends when it is to. */
+    handlers: migrationHandlers({
+      ...dependencies,
+      ended: end,
+      catalogs: records as never,
+      owners: new Owners(connection),
+    }),
+    migrationName,
     [Symbol.asyncDispose]: async () => {
-      run.end()
-      await ended
+      await end()
       await broker[Symbol.asyncDispose]()
     },
   }

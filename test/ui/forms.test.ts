@@ -285,7 +285,14 @@ test('permissions are grouped by what they are about', () => {
 })
 
 test('a target that is complete is told so, however often its files were counted', () => {
-  const progress = { failedPaths: 0, migratedPercentage: 85, filesScanned: 20 }
+  const progress = {
+    failedPaths: 0,
+    migratedPercentage: 85,
+    filesScanned: 20,
+    filesMigrated: 10,
+    filesSkipped: 4,
+    filesSuperseded: 1,
+  }
   const at = (
     state: 'COMPLETED' | 'LIVE' | 'RUNNING' | 'STOPPED',
     isScanned: boolean,
@@ -297,10 +304,14 @@ test('a target that is complete is told so, however often its files were counted
   expect(at('LIVE', true)).toEqual({ percentage: 100, says: 'First scan complete; follows changes' })
   expect(at('STOPPED', true)).toEqual({ says: 'First scan complete; later changes may be missing' })
   expect(at('RUNNING', true)).toEqual({ says: 'First scan complete; a rescan or retry is running' })
-  expect(at('RUNNING', false)).toEqual({ percentage: 85, says: '85 % of what was found so far' })
+  expect(at('RUNNING', false)).toEqual({ percentage: 85, says: '85 % of what was found' })
+  const { migratedPercentage: _unknown, ...listing } = progress
+  expect(targetState({ state: 'RUNNING', progress: listing, isScanned: false, scans: 0 })).toEqual({
+    says: '15 of 20 files found so far',
+  })
   expect(at('RUNNING', false, 0, 2)).toEqual({
     percentage: 85,
-    says: 'Scan 2: 85 % of what was found so far',
+    says: 'Scan 2: 85 % of what was found',
   })
 })
 

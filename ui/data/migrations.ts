@@ -39,10 +39,13 @@ function withChanged(
 }
 
 /** A migration with the figures that an event has told. */
-function withProgress(migration: Migration, { state, conditions, progress }: Progress): Migration {
+function withProgress(known: Migration, { state, conditions, progress }: Progress): Migration {
+  const { migratedPercentage: _before, ...migration } = known
   const { scannerSummary, clientActivitySummary } = migration
+  const { migratedPercentage } = progress
   return {
     ...migration,
+    ...(migratedPercentage === undefined ? {} : { migratedPercentage }),
     state,
     conditions,
     failedPathCount: progress.failedPaths,

@@ -31,6 +31,7 @@ import {
 import type { StoreBounds } from '../contract/bounds.ts'
 import { type PropertyValues, readProperties } from '../contract/properties.ts'
 import type { HostPermission } from '../host-credentials/permission.ts'
+import { beyondJobs, jobSignal } from '../http/job-signal.ts'
 import { requireAddresses, StoreAddress } from '../http/store-address.ts'
 import { notAccepted } from '../../../subjects/kit/errors.ts'
 import { feedChanges } from './change-feed/changes.ts'
@@ -219,11 +220,11 @@ export class Adls2Driver implements Driver {
 
   /** What an account with a hierarchical namespace can do besides; undefined for a flat one. It is asked once. */
   #hierarchy(): Promise<Paths | undefined> {
-    this.#namespace ??= this.#askNamespace().catch((error: unknown) => {
+    this.#namespace ??= beyondJobs(() => this.#askNamespace()).catch((error: unknown) => {
       this.#namespace = undefined
       throw error
     })
-    return this.#namespace
+    return abortable(this.#namespace, jobSignal())
   }
 
   async #askNamespace(): Promise<Paths | undefined> {

@@ -65,7 +65,7 @@ export class BlobClient {
   /** See `requests.ts`: an answer is for the caller if its status is 2xx or accepted. All requests of this driver are harmless when repeated. */
   request(asked: BlobRequest): Promise<BlobAnswer & { readonly isRepeated: boolean }> {
     const isWanted = (answer: BlobAnswer) => isAccepted(answer, asked.accept)
-    return request(this.#service, this.#retry, asked, () => this.#try(asked), isWanted)
+    return request(this.#service, this.#retry, asked, (signal) => this.#try({ ...asked, signal }), isWanted)
   }
 
   /** How much the service's clock is ahead of this host's, as far as its answers have told. */

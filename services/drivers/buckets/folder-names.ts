@@ -1,3 +1,5 @@
+import { abortable } from '../../../broker/common/abortable.ts'
+import { beyondJobs, jobSignal } from '../http/job-signal.ts'
 import { compareKeys, prefixOf } from './key-order.ts'
 import type { ObjectBucket, What } from './objects.ts'
 
@@ -37,16 +39,14 @@ export class FolderNames {
     if (known !== undefined && covers(known, key)) return known.folders.has(`${key}/`)
     const listing = this.#underWay.get(prefix)
     if (listing !== undefined) {
-      const window = await listing
+      const window = await abortable(listing, jobSignal())
       if (covers(window, key)) return window.folders.has(`${key}/`)
     }
-    const asked = this.#find(prefix, key, known, what)
-    this.#underWay.set(prefix, asked)
-    try {
-      return (await asked).folders.has(`${key}/`)
-    } finally {
+    const asked = beyondJobs(() => this.#find(prefix, key, known, what)).finally(() => {
       if (this.#underWay.get(prefix) === asked) this.#underWay.delete(prefix)
-    }
+    })
+    this.#underWay.set(prefix, asked)
+    return (await abortable(asked, jobSignal())).folders.has(`${key}/`)
   }
 
   /** A folder is made. */

@@ -37,7 +37,8 @@ export * from './store-error.ts'
  * kind of the store. Every driver runs inside worker threads, one instance per thread and filesystem; all instances of all
  * processes must be able to work on the same upload.
  *
- * Every operation that fails throws a `StoreError`; one whose signal is aborted throws the signal's reason.
+ * Every operation that fails throws a `StoreError`; one whose signal is aborted throws the signal's reason. One that asks over HTTP
+ * and has none ends in the same way with the job that it is done in (`http/job-signal.ts`).
  */
 
 /** Folders below which no symbolic link is followed, and what is behind one. */

@@ -17,6 +17,7 @@ import { type GcsClient, type GcsRequest, readJson } from './client.ts'
 import { crcOf, crcText } from '../digests/crc32c.ts'
 import { answerError, failed, type GcsAnswer, isOfBucket } from './errors.ts'
 import type { Receiver, Taker } from '../http/transport.ts'
+import { beyondJobs } from '../http/job-signal.ts'
 import { isRange, rangeOf, received, sizeOfHead } from '../http/ranges.ts'
 import { ListedObjects } from './listed-objects.ts'
 
@@ -62,10 +63,9 @@ export class Bucket implements ObjectBucket<GcsObject> {
   constructor(client: GcsClient, options: ObjectOptions) {
     this.#client = client
     this.#options = options
-    this.#listed = new ListedObjects(async (prefix, startAfter, maxKeys, what) => {
-      const { objects } = await this.listPage({ prefix, maxKeys, startAfter }, what)
-      return objects
-    })
+    this.#listed = new ListedObjects((prefix, startAfter, maxKeys, what) =>
+      beyondJobs(async () => (await this.listPage({ prefix, maxKeys, startAfter }, what)).objects),
+    )
   }
 
   /** By a listing, which any use of the bucket needs. */

@@ -51,7 +51,13 @@ export class GcsClient {
   request(asked: GcsRequest): Promise<GcsAnswer & { readonly isRepeated: boolean }> {
     const accept = ({ status }: GcsAnswer) =>
       (status >= 200 && status < 300) || asked.accept?.includes(status) === true
-    return request(this.#service, this.#retry, asked, () => this.#exchange(asked), accept)
+    return request(
+      this.#service,
+      this.#retry,
+      asked,
+      (signal) => this.#exchange({ ...asked, signal }),
+      accept,
+    )
   }
 
   /** The JSON of an answer. Throws `io` where it is none. */

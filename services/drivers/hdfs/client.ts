@@ -94,7 +94,13 @@ export class HdfsClient {
     const accept = ({ status, exception }: HdfsAnswer) =>
       (status >= 200 && status < 300) ||
       (exception !== undefined && asked.accept?.includes(exception) === true)
-    return request(this.#service, this.#limits, asked, () => this.#exchange(asked), accept)
+    return request(
+      this.#service,
+      this.#limits,
+      asked,
+      (signal) => this.#exchange({ ...asked, signal }),
+      accept,
+    )
   }
 
   /** The JSON of an answer, of which `read` takes what the caller wants. Throws `unreachable` where that is not in it. */

@@ -1,5 +1,6 @@
 import { abortable } from '../../../broker/common/abortable.ts'
 import { StoreError } from '../contract/driver.ts'
+import { beyondJobs } from '../http/job-signal.ts'
 import type { Asked } from '../http/requests.ts'
 
 /** How a caller waits for a token, and whether what is asked is known to be a cluster. */
@@ -48,12 +49,12 @@ export class DelegationTokens {
     // Others may wait for the same one: nobody's signal ends it.
     const wanting = { ...(retries !== undefined && { retries }), ...(isProbe !== undefined && { isProbe }) }
     const wait = (token: Promise<Token>) => (signal === undefined ? token : abortable(token, signal))
-    const known = this.#token ?? this.#keep(this.#first(wanting))
+    const known = this.#token ?? this.#keep(() => this.#first(wanting))
     const token = await wait(known)
     if (performance.now() < token.renewAt) return token.text
     // Whoever comes first renews it, and all wait for that.
-    const next = this.#token === known ? this.#keep(this.#next(token, wanting)) : this.#token
-    return (await wait(next ?? this.#keep(this.#first(wanting)))).text
+    const next = this.#token === known ? this.#keep(() => this.#next(token, wanting)) : this.#token
+    return (await wait(next ?? this.#keep(() => this.#first(wanting)))).text
   }
 
   /** The cluster does not take a token: the next one is got anew. */
@@ -70,7 +71,8 @@ export class DelegationTokens {
     if (token !== undefined) await this.#service.cancel(token.text).catch(() => undefined)
   }
 
-  #keep(token: Promise<Token>): Promise<Token> {
+  #keep(ask: () => Promise<Token>): Promise<Token> {
+    const token = beyondJobs(ask)
     this.#token = token
     token.catch(() => {
       if (this.#token === token) this.#token = undefined

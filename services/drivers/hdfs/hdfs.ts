@@ -34,6 +34,7 @@ import {
 import { type PropertyValues, readProperties } from '../contract/properties.ts'
 import { maxFeedAnswerBytes } from '../feeds/answers.ts'
 import { CursorGuard } from '../http/cursor-guard.ts'
+import { cleaningUp } from '../http/job-signal.ts'
 import type { RetryLimits } from '../http/requests.ts'
 import { requireAddresses, StoreAddress } from '../http/store-address.ts'
 import type { TransportLimits } from '../http/transport.ts'
@@ -455,6 +456,11 @@ export class HdfsDriver implements Driver {
     if (there === undefined) return false
     const what = this.#what('remove', path)
     if (there !== version) throw failed('changed', what(), 'it is another version')
+    // What is put aside does not stay there because its job has ended.
+    return cleaningUp(() => this.#removeAside(path, version, what))
+  }
+
+  async #removeAside(path: StorePath, version: string, what: What): Promise<boolean> {
     // HDFS deletes whatever has a name: under one that nobody else knows it is looked at once more.
     const aside = joinPath(parentOf(path), temporaryName(noTag))
     try {
@@ -574,8 +580,8 @@ export class HdfsDriver implements Driver {
 
   /** Removes what could not be made whole. */
   #discardFailed(path: StorePath, error: unknown, what: What): Promise<void> {
-    // The last answer says nothing of a try before it.
-    const isOpen = error instanceof StoreError && error.retryable
+    // The last answer says nothing of a try before it, and what was broken off may be done all the same.
+    const isOpen = !(error instanceof StoreError) || error.retryable
     return this.#discard(path, what, isOpen ? openRemovals : 1)
   }
 

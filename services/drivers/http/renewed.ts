@@ -1,3 +1,6 @@
+import { abortable } from '../../../broker/common/abortable.ts'
+import { beyondJobs, jobSignal } from './job-signal.ts'
+
 /** Something that holds for a time. */
 export interface Lease<T> {
   readonly value: T
@@ -37,8 +40,8 @@ export class Renewed<T> implements Renewable<T> {
     const nowMs = Date.now()
     if (this.#lease !== undefined && nowMs < Math.min(this.#dueMs, this.#lease.untilMs))
       return Promise.resolve(this.#lease.value)
-    this.#asked ??= this.#renew()
-    return this.#asked
+    this.#asked ??= beyondJobs(() => this.#renew())
+    return abortable(this.#asked, jobSignal())
   }
 
   forget(value: T): void {

@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { InnerAddressError } from '../../../broker/common/inner-addresses.ts'
 import { StoreError } from '../contract/driver.ts'
+import { jobSignal } from './job-signal.ts'
 import { isStaleConnection, type StoreAnswer, UnreadableBody, UntakenBody } from './transport.ts'
 
 export interface RetryLimits {
@@ -16,6 +17,7 @@ export interface Asked {
   readonly retries?: number
   /** The endpoint is one that nobody has spoken to: what is there if it is no such service, is not told. */
   readonly isProbe?: boolean
+  /** Default: that of the job which it is asked in. */
   readonly signal?: AbortSignal | undefined
   /** Called before each repetition, with what the request depends on and the store does not check: what it throws is thrown. */
   readonly beforeRetry?: () => Promise<void>
@@ -41,20 +43,20 @@ const retryable = new Set([408, 429, 500, 502, 503, 504])
  * worth; the signal's reason when aborted; what a body throws that cannot be read, or a receiver. For requests that are harmless when
  * repeated: the answer to one that was says so, as the service may have done it already at an earlier try whose answer was
  * lost.
- * @param exchange one try
+ * @param exchange one try, which ends with the signal
  * @param isAccepted whether an answer is one for the caller, and no error
  */
 export async function request<A extends StoreAnswer>(
   service: Service<A>,
   limits: RetryLimits,
-  { what, retries = limits.retries, isProbe = false, signal, beforeRetry }: Asked,
-  exchange: () => Promise<A>,
+  { what, retries = limits.retries, isProbe = false, signal = jobSignal(), beforeRetry }: Asked,
+  exchange: (signal: AbortSignal | undefined) => Promise<A>,
   isAccepted: (answer: A) => boolean,
 ): Promise<A & { readonly isRepeated: boolean }> {
   let isRepeated = false
   for (let attempt = 0; ; isRepeated = true) {
     if (isRepeated) await beforeRetry?.()
-    const outcome = await exchange().catch((error: Error) => error)
+    const outcome = await exchange(signal).catch((error: Error) => error)
     signal?.throwIfAborted()
     if (outcome instanceof UnreadableBody || outcome instanceof UntakenBody) throw outcome.cause
     // What a try found out beyond the answer.

@@ -1,5 +1,6 @@
 import type { Receiver, StoreHeaders, Taker } from '../http/transport.ts'
 import { CursorGuard } from '../http/cursor-guard.ts'
+import { cleaningUp } from '../http/job-signal.ts'
 import type { CopyOutcome } from '../buckets/copies.ts'
 import { hasAnyBelow } from '../buckets/has-any.ts'
 import type { Keeping, ListedPrefix, ObjectBucket, StoredObject, What } from '../buckets/objects.ts'
@@ -262,7 +263,7 @@ export class Bucket implements ObjectBucket<S3Object> {
     try {
       await this.#copyOnto(key, id, there, what)
     } catch (error) {
-      await this.abortUpload(key, id, what).catch(() => undefined)
+      await cleaningUp(() => this.abortUpload(key, id, what)).catch(() => undefined)
       throw error
     }
   }

@@ -75,7 +75,13 @@ export class S3Client {
   async request(asked: S3Request): Promise<S3Answer & { readonly isRepeated: boolean }> {
     const accept = ({ status, code }: S3Answer) =>
       (status >= 200 && status < 300) || (asked.accept?.includes(status) === true && code !== 'NoSuchBucket')
-    return request(this.#service, this.#retry, asked, () => this.#exchange(asked), accept)
+    return request(
+      this.#service,
+      this.#retry,
+      asked,
+      (signal) => this.#exchange({ ...asked, signal }),
+      accept,
+    )
   }
 
   get bucketName(): string {

@@ -1,4 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises'
+import { beyondJobs, cleaningUp } from '../http/job-signal.ts'
 
 /** Before each further try while a store is away: often while an outage is young, and three quarters of an hour in all. */
 const defaultWaitsMs = [
@@ -29,9 +30,9 @@ export class UntilDone {
    * @param times how often it is to succeed
    */
   async do(work: () => Promise<unknown>, times = 1): Promise<void> {
-    const missing = times - ((await succeeds(work)) ? 1 : 0)
+    const missing = times - ((await succeeds(() => cleaningUp(work))) ? 1 : 0)
     if (missing === 0 || this.#waiting.size >= maxWaiting) return
-    const later = this.#later(work, missing).finally(() => this.#waiting.delete(later))
+    const later = beyondJobs(() => this.#later(work, missing)).finally(() => this.#waiting.delete(later))
     this.#waiting.add(later)
   }
 

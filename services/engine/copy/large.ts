@@ -7,10 +7,19 @@ import {
   storeError,
   type StorePath,
 } from '../../drivers/contract/driver.ts'
+import { cleaningUp } from '../../drivers/http/job-signal.ts'
 import { nameOf, parentOf } from '../../drivers/paths/path-text.ts'
 import { ChangedNames } from '../items/changed-folders.ts'
 import { checkAccepted, writePart } from './copy.ts'
-import { add, countCopied, type Counts, noCounts, type ItemResult, subtract } from '../run/counts.ts'
+import {
+  add,
+  countCopied,
+  type Counts,
+  countVanished,
+  noCounts,
+  type ItemResult,
+  subtract,
+} from '../run/counts.ts'
 import { makeFolders } from '../tree/folders.ts'
 import type { Large } from '../items/items.ts'
 import { bytesOf, type LargeCopy, type PartsOf, partsLeft, writtenBytes } from './large-copy.ts'
@@ -252,7 +261,7 @@ export async function copyInTurn(run: Run, path: StorePath, counts: Counts): Pro
   } catch (error) {
     meter.undo()
     // Where that fails, the next try goes on with it.
-    await run.target.abortUpload(copy.upload).catch(() => undefined)
+    await cleaningUp(() => run.target.abortUpload(copy.upload)).catch(() => undefined)
     throw error
   }
   return copy.sizeBytes
@@ -266,14 +275,15 @@ export function failedLarge(spec: MoveSpec, item: Large, error: unknown): ItemRe
   const isTold = (isVanished || failure === 'changed') && spec.live !== undefined
   if (!isVanished && !isTold) {
     const path = joinPath(Buffer.from(spec.root), item.path)
-    return outcome.result(outcome.failed(path, error) ? item : undefined)
+    const isPutOff = outcome.failed(path, error, 'file', { sizeBytes: item.foundBytes })
+    return outcome.result(isPutOff ? item : undefined)
   }
+  countVanished(outcome.counts, item.foundBytes)
   // Who writes to it is not done.
   if (retryAfterMs !== undefined) {
     const again = againOf(item.path, true, Date.now() + retryAfterMs)
     return { ...outcome.result(undefined), again }
   }
-  outcome.counts.filesVanished++
   return { ...outcome.result(undefined), ...(isTold && { again: againOf(item.path) }) }
 }
 

@@ -4,7 +4,7 @@ import { sizeOfArrived } from '../tree/arrived.ts'
 import { ChangedNames } from '../items/changed-folders.ts'
 import { concurrently } from '../../../broker/common/concurrently.ts'
 import { copyFile, copyOther } from './copy.ts'
-import { type Counts, countCopied, type ItemResult } from '../run/counts.ts'
+import { type Counts, countCopied, countFound, countVanished, type ItemResult } from '../run/counts.ts'
 import { makeFolders, makeRealFolders } from '../tree/folders.ts'
 import { targetPath } from '../run/mappings.ts'
 import { countLosses, countNames } from '../run/metadata.ts'
@@ -28,7 +28,7 @@ import {
   sweep,
   type Run,
 } from '../run/run.ts'
-import { entriesOf, entriesOfGroup, type TransferEntry } from './transfer-entries.ts'
+import { entriesOf, entriesOfGroup, groupOf, type TransferEntry } from './transfer-entries.ts'
 
 /**
  * Copies the files of an item. Failures of single files are part of the result; what throws is the job's own: it was
@@ -116,6 +116,7 @@ async function copyGroupDirectly(
       if (progress.readsFirst && (await isSkipped(run, entry, progress))) continue
       // Without a limit nothing is waited for: a file would pay for a promise of its own.
       progress.copied(
+        entry,
         run.pace.isLimited
           ? await copyPaced(run, copy, entry, progress.counts)
           : copyDirectly(run, copy, entry),
@@ -169,7 +170,7 @@ async function copyThroughDrivers(run: Run, entry: TransferEntry, progress: Prog
     const before = await look?.()
     if (progress.readsFirst && (await isSkipped(run, entry, progress))) return
     const copy = entry.isFile ? copyFile : copyOther
-    progress.copied(await copy(run, path, progress.counts))
+    progress.copied(entry, await copy(run, path, progress.counts))
     if (look !== undefined)
       progress.compare(entry, startedMs, before, await look().catch(() => 'unseen' as const))
   } catch (error) {
@@ -190,13 +191,13 @@ async function notCopied(
   if (known.failure === 'gone') await requireStore(run)
   const sizeBytes = await sizeOfArrived(run, path, known, progress.counts)
   if (sizeBytes === undefined) progress.failed(entry, known)
-  else progress.skipped(sizeBytes)
+  else progress.skipped(entry, sizeBytes)
 }
 
 /** Whether the target has the content of a file already, so that it is not copied. */
 async function isSkipped(run: Run, entry: TransferEntry, progress: Progress): Promise<boolean> {
   const sizeBytes = await sizeOfSkipped(run, progress.pathOf(entry), progress.counts)
-  if (sizeBytes !== undefined) progress.skipped(sizeBytes)
+  if (sizeBytes !== undefined) progress.skipped(entry, sizeBytes)
   return sizeBytes !== undefined
 }
 
@@ -208,7 +209,7 @@ class Progress {
   readonly #run: Run
   readonly #item: Transfer
   readonly #outcome: Outcome
-  readonly #again = new Map<FileGroup, { files: Buffer[]; others: Buffer[] }>()
+  readonly #again = new Map<FileGroup, TransferEntry[]>()
   /** Names whose failure is known, so that they are not tried. */
   readonly #failed = new WeakSet<Buffer>()
   readonly #changed = new ChangedNames()
@@ -241,15 +242,17 @@ class Progress {
   }
 
   /** @param sizeBytes a file's size; undefined for a link */
-  copied(sizeBytes: number | undefined): void {
+  copied({ foundBytes }: TransferEntry, sizeBytes: number | undefined): void {
     const { counts } = this.#outcome
     this.#run.meter.file()
+    countFound(counts, foundBytes, sizeBytes ?? 0)
     if (sizeBytes === undefined) counts.linksMigrated++
     else countCopied(counts, sizeBytes)
   }
 
-  skipped(sizeBytes: number): void {
+  skipped({ foundBytes }: TransferEntry, sizeBytes: number): void {
     const { counts } = this.#outcome
+    countFound(counts, foundBytes, sizeBytes)
     counts.filesSkipped++
     counts.bytesSkipped += sizeBytes
   }
@@ -290,21 +293,20 @@ class Progress {
     ) {
       this.#written.add(entry.group.folder, entry.name)
       this.#writtenForMs = Math.max(this.#writtenForMs, known.retryAfterMs)
+      countVanished(this.counts, entry.foundBytes)
       return
     }
     const isOvertaken = isWatched(this.#run) && (isGone || known.failure === 'changed')
     // What the target has of what is gone goes now, and not only when that is told.
     if (isOvertaken) this.again(entry.group.folder, entry.name, true)
     if (isGone || isOvertaken) {
-      this.#outcome.counts.filesVanished++
+      countVanished(this.counts, entry.foundBytes)
       if (this.#run.spec.live !== undefined) this.#vanished.push(textFromPath(this.pathOf(entry)))
       return
     }
     if (isOutage(known) && isWorthRetry(known, this.attempt)) this.#outage = known
-    if (!this.#outcome.failed(this.pathOf(entry), known)) return
-    const again = this.#again.get(entry.group) ?? { files: [], others: [] }
-    this.#again.set(entry.group, again)
-    again[entry.isFile ? 'files' : 'others'].push(entry.name)
+    if (!this.#outcome.failed(this.pathOf(entry), known, 'file', { sizeBytes: entry.foundBytes })) return
+    this.#again.set(entry.group, [...(this.#again.get(entry.group) ?? []), entry])
   }
 
   /** Whether nothing is to be done for a name any more; after an outage it is put off without a try. */
@@ -316,7 +318,7 @@ class Progress {
   }
 
   result(): ItemResult {
-    const named = [...this.#again].map(([{ folder }, names]) => ({ folder, ...names }))
+    const named = [...this.#again].map(([group, entries]) => groupOf(group, entries))
     const groups = [...named, ...this.#unfinished]
     const result = this.#outcome.result(groups.length === 0 ? undefined : { ...this.#item, groups })
     if (this.#run.spec.live === undefined) return result

@@ -71,6 +71,20 @@ class Groups<G> {
   }
 }
 
+/** Sizes of all names of a group: others have no content that was counted. */
+export const withOthers = (fileBytes: readonly number[], others: readonly Buffer[]): number[] => [
+  ...fileBytes,
+  ...others.map(() => 0),
+]
+
+interface OpenFiles {
+  folder: StorePath
+  files: Buffer[]
+  others: Buffer[]
+  /** Of the files, as they were found. */
+  fileBytes: number[]
+}
+
 interface OpenGroup {
   parent: StorePath
   names: Buffer[]
@@ -82,7 +96,7 @@ export class Children {
   readonly #bounds: ItemBounds
   readonly #head: typeof first & { readonly policy?: ActionPolicy }
   readonly #folders = new Groups<OpenGroup & { modes?: number[] }>()
-  readonly #files = new Groups<{ folder: StorePath; files: Buffer[]; others: Buffer[] }>()
+  readonly #files = new Groups<OpenFiles>()
   readonly #finishing = { alone: new Groups<OpenGroup>(), trees: new Groups<OpenGroup>() }
   #fileBytes = 0
   #trees: ChangedFolder[] = []
@@ -138,13 +152,16 @@ export class Children {
   /** @param folder one object for all entries of a folder */
   file(folder: StorePath, name: Buffer, sizeBytes: number): void {
     if (sizeBytes > largeFileBytes) {
-      this.#batch.transfers.push(encodeItem({ kind: 'large', ...this.#head, path: joinPath(folder, name) }))
+      const path = joinPath(folder, name)
+      this.#batch.transfers.push(encodeItem({ kind: 'large', ...this.#head, path, foundBytes: sizeBytes }))
       return
     }
     if (sizeBytes === 0) return this.other(folder, name)
     if (this.#fileBytes + sizeBytes > this.#bounds.bytes) this.#endTransfer()
     this.#fileBytes += sizeBytes
-    this.#groupOf(folder, name).files.push(name)
+    const group = this.#groupOf(folder, name)
+    group.files.push(name)
+    group.fileBytes.push(sizeBytes)
     this.#endFullTransfer()
   }
 
@@ -185,7 +202,7 @@ export class Children {
   }
 
   #groupOf(folder: StorePath, name: Buffer) {
-    return this.#files.for(folder, name, () => ({ folder, files: [], others: [] }))
+    return this.#files.for(folder, name, () => ({ folder, files: [], others: [], fileBytes: [] }))
   }
 
   #endFullTransfer(): void {
@@ -212,7 +229,10 @@ export class Children {
   }
 
   #endTransfer(): void {
-    const groups = this.#files.take()
+    const groups = this.#files.take().map(({ fileBytes, ...group }) => ({
+      ...group,
+      sizes: withOthers(fileBytes, group.others),
+    }))
     this.#fileBytes = 0
     if (groups.length > 0) this.#batch.transfers.push(encodeItem({ kind: 'transfer', ...this.#head, groups }))
   }

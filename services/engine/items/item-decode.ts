@@ -52,13 +52,12 @@ export function decodeItem(bytes: Uint8Array): Item {
       return { kind, ...head, ...depthOf(fields['isDeep']), ...start, ...restOf(fields), groups }
     }
     case 'transfer': {
-      checkFields(fields, ['policy', 'groups'])
+      checkFields(fields, ['policy', 'groups', 'found'])
       const groups = listOf(fields['groups'], maxTransferNames, 'groups').map(fileGroupOf)
-      checkTotal(
-        groups.map(({ files, others }) => files.length + others.length),
-        maxTransferNames,
-      )
-      return { kind: 'transfer', ...head, groups }
+      const lengths = groups.map(({ files, others }) => files.length + others.length)
+      checkTotal(lengths, maxTransferNames)
+      const sizes = foundOf(fields['found'], sumOf(lengths))
+      return { kind: 'transfer', ...head, groups: sizes === undefined ? groups : withSizes(groups, sizes) }
     }
     case 'reconcile': {
       checkFields(fields, ['policy', 'isDeep', 'groups'])
@@ -70,8 +69,14 @@ export function decodeItem(bytes: Uint8Array): Item {
       return { kind, ...head, ...depthOf(fields['isDeep']), groups }
     }
     case 'large':
-      checkFields(fields, ['policy', 'path', 'spread'])
-      return { kind, ...head, path: pathOf(fields['path'], 'path'), ...spreadOf(fields['spread']) }
+      checkFields(fields, ['policy', 'path', 'spread', 'found'])
+      return {
+        kind,
+        ...head,
+        path: pathOf(fields['path'], 'path'),
+        ...spreadOf(fields['spread']),
+        ...largeFoundOf(fields['found']),
+      }
     case 'parts':
       checkFields(fields, ['policy', ...partsFields])
       return { kind, ...head, ...partsOf(fields) }
@@ -129,6 +134,36 @@ function fileGroupOf(json: unknown): FileGroup {
     files: listOf(fields['files'], maxTransferNames, 'files').map(nameOf),
     others: listOf(fields['others'], maxTransferNames, 'others').map(nameOf),
   }
+}
+
+/** Undefined in items from before sizes were kept, and of what was not listed. */
+function foundOf(json: unknown, length: number): readonly number[] | undefined {
+  if (json === undefined) return undefined
+  const sizes = listOf(json, maxTransferNames, 'found').map((size) => countOf(size, 'found[]'))
+  if (sizes.length !== length) throw malformed('found has not as many sizes as there are names')
+  return sizes
+}
+
+function largeFoundOf(json: unknown): { foundBytes?: number } {
+  const [foundBytes] = foundOf(json, 1) ?? []
+  return foundBytes === undefined ? {} : { foundBytes }
+}
+
+function withSizes(groups: readonly FileGroup[], sizes: readonly number[]): FileGroup[] {
+  let from = 0
+  return groups.map((group) => {
+    const to = from + group.files.length + group.others.length
+    const its = sizes.slice(from, to)
+    from = to
+    return { ...group, sizes: its }
+  })
+}
+
+/** Bytes of the files of an item as they were found, as far as it says. */
+export function foundBytesOf(bytes: Uint8Array): number {
+  const item = decodeItem(bytes)
+  if (item.kind === 'large') return item.foundBytes ?? 0
+  return item.kind === 'transfer' ? sumOf(item.groups.flatMap(({ sizes = [] }) => sizes)) : 0
 }
 
 function changedFolderOf(json: unknown): ChangedFolder {
@@ -211,8 +246,10 @@ function textOf(json: unknown, what: string): string {
   return json
 }
 
+const sumOf = (counts: readonly number[]): number => counts.reduce((sum, count) => sum + count, 0)
+
 function checkTotal(counts: readonly number[], max: number): void {
-  if (counts.reduce((sum, count) => sum + count, 0) > max) throw malformed(`more than ${max} names`)
+  if (sumOf(counts) > max) throw malformed(`more than ${max} names`)
 }
 
 function bytesOf(json: unknown, what: string): Buffer {

@@ -63,6 +63,8 @@ export interface FileGroup {
   readonly folder: StorePath
   readonly files: readonly Buffer[]
   readonly others: readonly Buffer[]
+  /** Sizes as they were found, of the files and then of the others: for figures only. Not there where nobody knows. */
+  readonly sizes?: readonly number[]
 }
 
 /** Where the listing of a folder goes on that is too long for one item. */
@@ -95,6 +97,8 @@ export interface Transfer extends Head {
 export interface Large extends Head {
   readonly kind: 'large'
   readonly path: StorePath
+  /** Its size as it was found. */
+  readonly foundBytes?: number
   /** Its parts are items of their own; what is left to do is to commit it when all are there. */
   readonly spread?: Spread
 }
@@ -196,6 +200,7 @@ function bodyOf(item: Item): object {
           files: files.map(jsonFromBytes),
           others: others.map(jsonFromBytes),
         })),
+        ...foundIn(item.groups),
       }
     case 'reconcile':
       return {
@@ -208,12 +213,34 @@ function bodyOf(item: Item): object {
         })),
       }
     case 'large':
-      return { path: jsonFromBytes(item.path), ...(item.spread === undefined ? {} : { spread: item.spread }) }
+      return {
+        path: jsonFromBytes(item.path),
+        ...(item.spread === undefined ? {} : { spread: item.spread }),
+        ...(item.foundBytes === undefined ? {} : { found: [item.foundBytes] }),
+      }
     case 'parts':
       break
   }
   const { path, token, sizeBytes, partBytes, version, first, count } = item
   return { path: jsonFromBytes(path), token, sizeBytes, partBytes, version, first, count }
+}
+
+/** The sizes of all files of an item, if they are known: the last field of it, see `identityOf`. */
+function foundIn(groups: readonly FileGroup[]): { found?: readonly number[] } {
+  if (groups.every(({ sizes }) => sizes === undefined)) return {}
+  const isKnown = groups.every(
+    ({ files, others, sizes = [] }) => sizes.length === files.length + others.length,
+  )
+  return isKnown ? { found: groups.flatMap(({ sizes = [] }) => sizes) } : {}
+}
+
+/** Only a key is followed by a colon: in names, quotes are escaped. */
+const foundKey = ',"found":['
+
+/** What tells an item from others: not how large its files were, as some may have grown when they are listed again. */
+export function identityOf(item: Uint8Array): Uint8Array {
+  const end = Buffer.from(item.buffer, item.byteOffset, item.length).lastIndexOf(foundKey)
+  return end < 0 ? item : item.subarray(0, end)
 }
 
 /** The region from which a migration starts (the root of it, without a path), or a folder that is to be scanned again. */

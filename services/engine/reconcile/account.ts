@@ -4,7 +4,7 @@ import { ChangedNames, reconcileItems } from '../items/changed-folders.ts'
 import type { Counts, HeldRemoval, ItemResult } from '../run/counts.ts'
 import type { ChangedFolder } from '../items/items.ts'
 import { isDenied } from '../tree/match-folder.ts'
-import { Outcome } from '../run/outcome.ts'
+import { type FoundFile, Outcome } from '../run/outcome.ts'
 import { storeError } from '../../drivers/contract/store-error.ts'
 import { joinPath, textFromPath } from '../items/paths.ts'
 import { heldForMs } from '../run/removal-budget.ts'
@@ -63,8 +63,8 @@ export class Account {
   }
 
   /** @param path in the source */
-  failedForGood(path: StorePath, error: StoreError): void {
-    this.#outcome.failedForGood(path, error)
+  failedForGood(path: StorePath, error: StoreError, found?: FoundFile): void {
+    this.#outcome.failedForGood(path, error, 'file', found)
   }
 
   /** A whole folder could not be compared. */

@@ -12,7 +12,7 @@ import { isFolder, isRealThere, makeFolder, makeParents, makeRealFolders } from 
 import type { ChangedFolder } from '../items/items.ts'
 import { isInTheWay, mayReplace } from '../tree/in-the-way.ts'
 import { isExcluded, judgeFolder } from '../tree/judge.ts'
-import { withLinks } from '../tree/links.ts'
+import { type Refused, withLinks } from '../tree/links.ts'
 import {
   followsLinks,
   hasAttributes,
@@ -92,11 +92,11 @@ export class Applying {
 
   /** The entries of a folder as the migration's choice for symbolic links makes them. */
   async resolved(place: Place, entries: readonly Entry[]): Promise<readonly Entry[]> {
-    const found = { counts: this.#account.counts, refused: [] as { name: Buffer; error: StoreError }[] }
+    const found = { counts: this.#account.counts, refused: [] as Refused[] }
     const isLeftOut = (link: Entry) => isExcluded(place.judge(link))
     const resolved = await withLinks(this.#run, place.path, entries, found, isLeftOut)
-    for (const { name, error } of found.refused)
-      this.#account.failedForGood(joinPath(place.path, name), error)
+    for (const { name, error, found: file } of found.refused)
+      this.#account.failedForGood(joinPath(place.path, name), error, file)
     return resolved
   }
 

@@ -1,6 +1,6 @@
 import type { Entry, StorePath } from '../../drivers/contract/driver.ts'
 import { ChangedNames } from '../items/changed-folders.ts'
-import type { Children } from '../items/children.ts'
+import { type Children, withOthers } from '../items/children.ts'
 import type { Counts, ItemResult } from '../run/counts.ts'
 import { largeFileBytes } from '../items/items.ts'
 import { boundsOf, type Run } from '../run/run.ts'
@@ -11,6 +11,8 @@ interface Group {
   readonly folder: StorePath
   readonly files: Buffer[]
   readonly others: Buffer[]
+  /** Of the files, as they were found. */
+  readonly fileBytes: number[]
 }
 
 /**
@@ -52,12 +54,15 @@ export class Copies {
       return
     }
     if (this.#isMuch) {
-      this.#handOn(folder, type === 'file' && sizeBytes > 0, name, sizeBytes)
+      this.#handOn(folder, name, type === 'file' ? sizeBytes : 0)
       return
     }
-    const group = this.#groups.get(folder) ?? { folder, files: [], others: [] }
+    const group = this.#groups.get(folder) ?? { folder, files: [], others: [], fileBytes: [] }
     this.#groups.set(folder, group)
-    group[type === 'file' && sizeBytes > 0 ? 'files' : 'others'].push(name)
+    if (type === 'file' && sizeBytes > 0) {
+      group.files.push(name)
+      group.fileBytes.push(sizeBytes)
+    } else group.others.push(name)
     this.#names++
     this.#bytes += sizeBytes
     const { names, bytes } = boundsOf(this.#run)
@@ -74,7 +79,10 @@ export class Copies {
         attempt: 1,
         notBeforeMs: 0,
         policy: 'Overwrite',
-        groups: [...this.#groups.values()],
+        groups: Array.from(this.#groups.values(), ({ fileBytes, ...group }) => ({
+          ...group,
+          sizes: withOthers(fileBytes, group.others),
+        })),
       },
       true,
     )
@@ -87,16 +95,16 @@ export class Copies {
 
   #handOnAll(): void {
     this.#isMuch = true
-    for (const { folder, files, others } of this.#groups.values()) {
-      const meanBytes = this.#bytes / Math.max(1, this.#names)
-      for (const name of files) this.#handOn(folder, true, name, meanBytes)
-      for (const name of others) this.#handOn(folder, false, name, 0)
+    for (const { folder, files, others, fileBytes } of this.#groups.values()) {
+      for (const [index, name] of files.entries()) this.#handOn(folder, name, fileBytes[index]!)
+      for (const name of others) this.#handOn(folder, name, 0)
     }
     this.#groups.clear()
   }
 
-  #handOn(folder: StorePath, hasContent: boolean, name: Buffer, sizeBytes: number): void {
-    if (hasContent) this.#children.file(folder, name, Math.max(1, Math.round(sizeBytes)))
+  /** @param sizeBytes 0 for what need not be opened */
+  #handOn(folder: StorePath, name: Buffer, sizeBytes: number): void {
+    if (sizeBytes > 0) this.#children.file(folder, name, sizeBytes)
     else this.#children.other(folder, name)
   }
 }

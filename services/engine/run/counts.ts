@@ -43,9 +43,11 @@ const countNames = [
   'foldersExcluded',
   /**
    * Deleted at the source between listing and copy: nothing is missing at the target, so these are no failures. In a live
-   * migration also what was written to while it was copied: that is found, and counted, once more, and not shown.
+   * migration also what was written to while it was copied: that is found, and counted, once more.
    */
   'filesVanished',
+  /** Found, and not to come: all of those files, and what others had less when they were copied. */
+  'bytesVanished',
   'foldersVanished',
   /** Taken away at the target, because they are gone at the source. */
   'filesRemoved',
@@ -56,8 +58,12 @@ const countNames = [
   'foldersChanged',
   /** Given up; each is in a list of failures. */
   'failures',
+  /** Of these, files and links that are among those scanned. */
+  'filesFailed',
+  'bytesFailed',
   /** Given up once and taken up again: of the failures, and of the folders that were scanned, those count no more. */
   'filesRetried',
+  'bytesRetried',
   'foldersRetried',
   /** Put off for another try, a path as often as that happened; nobody has given it up. */
   'pathsRequeued',
@@ -78,6 +84,22 @@ export function countCopied(counts: Counts, sizeBytes: number): void {
   counts.filesMigrated++
   counts.bytesMigrated += sizeBytes
   counts[fileSizeClassNames.find((name) => sizeBytes <= fileSizeClasses[name]) ?? 'filesLarger']++
+}
+
+/**
+ * Keeps the bytes that were found equal to those that came of them: a file may have another size than when it was listed.
+ * @param foundBytes undefined where nobody knows
+ */
+export function countFound(counts: Counts, foundBytes: number | undefined, sizeBytes: number): void {
+  if (foundBytes === undefined) return
+  if (sizeBytes > foundBytes) counts.bytesScanned += sizeBytes - foundBytes
+  else counts.bytesVanished += foundBytes - sizeBytes
+}
+
+/** Counts a file that was found and is not to come as it was: it is gone, or will be found again. */
+export function countVanished(counts: Counts, foundBytes = 0): void {
+  counts.filesVanished++
+  counts.bytesVanished += foundBytes
 }
 
 /** Adds counts to others, in place. */
@@ -115,6 +137,8 @@ export interface Failure {
   isTree?: true
   /** Not a copy failed: it is at the target, and should not be any more. */
   isRemoval?: true
+  /** Of a file, its size as it was found. */
+  foundBytes?: number
 }
 
 /** Something at the target that is not removed, as the migration's budget for removals is used up. */

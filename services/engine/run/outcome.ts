@@ -9,6 +9,12 @@ import { backoffMs, isOutage, isWorthRetry } from './retry.ts'
 /** A store's message can hold whatever its server said; nobody reads more. */
 const maxMessageLength = 1_000
 
+/** A file or link as it was found. */
+export interface FoundFile {
+  /** Undefined where nobody knows any more. */
+  readonly sizeBytes: number | undefined
+}
+
 /** What came of an item so far: counts, failures, and when the rest is to be tried again. */
 export class Outcome {
   readonly counts = noCounts()
@@ -25,11 +31,17 @@ export class Outcome {
    * Takes note of what went wrong with a path; true when the path belongs into another try.
    * @param path in the store, for the ledger
    * @param type what was to be done: list a folder, compare what is there with all that is below it, or anything else
+   * @param found of what is among the files that were found
    */
-  failed(path: StorePath, error: unknown, type: 'file' | 'folder' | 'tree' = 'file'): boolean {
+  failed(
+    path: StorePath,
+    error: unknown,
+    type: 'file' | 'folder' | 'tree' = 'file',
+    found?: FoundFile,
+  ): boolean {
     const known = storeError(error)
     if (this.#putsOff(path, known)) return true
-    this.failedForGood(path, known, type)
+    this.failedForGood(path, known, type, found)
     return false
   }
 
@@ -53,7 +65,12 @@ export class Outcome {
   }
 
   /** Takes note of what will not be tried again. */
-  failedForGood(path: StorePath, error: unknown, type: 'file' | 'folder' | 'tree' = 'file'): void {
+  failedForGood(
+    path: StorePath,
+    error: unknown,
+    type: 'file' | 'folder' | 'tree' = 'file',
+    found?: FoundFile,
+  ): void {
     const known = storeError(error)
     const message = shortened(saidOn(known), maxMessageLength)
     this.#failures.push({
@@ -64,8 +81,12 @@ export class Outcome {
       ...(type === 'folder' ? { isFolder: true } : {}),
       ...(type === 'tree' ? { isTree: true } : {}),
       ...(known.isRemoval ? { isRemoval: true } : {}),
+      ...(found?.sizeBytes === undefined ? {} : { foundBytes: found.sizeBytes }),
     })
     this.counts.failures++
+    if (found === undefined) return
+    this.counts.filesFailed++
+    this.counts.bytesFailed += found.sizeBytes ?? 0
   }
 
   /** The head of an item of what is to be tried again; undefined when nothing is. */

@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { ActionPolicy } from '../../../subjects/migrations/model/terms.ts'
-import type { Entry, Losses, StoreError, StorePath } from '../../drivers/contract/driver.ts'
+import type { Entry, Losses, StorePath } from '../../drivers/contract/driver.ts'
 import { nameOf, parentOf } from '../../drivers/paths/path-text.ts'
 import { ChangedNames } from '../items/changed-folders.ts'
 import type { Children } from '../items/children.ts'
@@ -21,7 +21,7 @@ import { isMapped, targetPath } from '../run/mappings.ts'
 import { dressSkipped, type Skipped } from '../tree/match-folder.ts'
 import { Outcome } from '../run/outcome.ts'
 import { storeError } from '../../drivers/contract/store-error.ts'
-import { withLinks } from '../tree/links.ts'
+import { type Refused, withLinks } from '../tree/links.ts'
 import { countLosses } from '../run/metadata.ts'
 import { isKnownLink, readsFirst } from '../tree/same-content.ts'
 import { concurrencyOf, grainMsOf, policyOf, requireStore, storePath, sweep, type Run } from '../run/run.ts'
@@ -36,7 +36,7 @@ interface Found {
    * Names that cannot be at the target, or that no item can name: object stores have empty ones, `.` and `..`. Links that
    * are not followed.
    */
-  readonly refused: { readonly name: Buffer; readonly error: StoreError }[]
+  readonly refused: Refused[]
   /** Whether the target may have it, made by this scan or by that of a folder in it. */
   mayBeThere: boolean
   /** By a rule: it is none of those scanned. */
@@ -110,7 +110,8 @@ export async function scan(
     }
     if (found.isLeftOut) counts.foldersExcluded++
     else if (!found.isHandedOn) counts.foldersScanned++
-    for (const { name, error } of refused) outcome.failedForGood(refusedPath(run, folder, name), error)
+    for (const { name, error, found: file } of refused)
+      outcome.failedForGood(refusedPath(run, folder, name), error, 'file', file)
     add(outcome.counts, counts)
   })
   await children.sendAll()
@@ -206,7 +207,7 @@ async function scanFolder(
           continue
         }
         const error = typeof judgement === 'object' ? judgement.error : undefined
-        if (error !== undefined) refused.push({ name: entry.name, error })
+        if (error !== undefined) refused.push({ name: entry.name, error, ...foundIn(entry) })
         const { source, target } = known?.get(entry) ?? { source: entry, target: there?.get(entry) }
         const isHere =
           error === undefined &&
@@ -266,6 +267,10 @@ const mayBeSameLink = (
 ): boolean =>
   entry.type === 'symlink' &&
   (there === undefined ? readsFirst(policy) : there.get(entry)?.type === 'symlink')
+
+/** As `take` counts it. */
+const foundIn = ({ type, sizeBytes }: Entry): Pick<Refused, 'found'> =>
+  type === 'folder' ? {} : { found: { sizeBytes: type === 'file' ? sizeBytes : 0 } }
 
 function countExcluded({ type, sizeBytes }: Entry, counts: Counts): void {
   if (type === 'folder') counts.foldersExcluded++

@@ -7,6 +7,7 @@ import {
   endDrivers,
 } from '../../drivers/threads.ts'
 import type { FromThread, Job, Reply, ToThread } from './jobs.ts'
+import { writeGraceMs } from '../run/stop.ts'
 import { ThreadJob, type Publish } from './thread-job.ts'
 
 /**
@@ -31,11 +32,14 @@ export interface EngineThreadOptions extends DriverThreadOptions {
   readonly bounds?: StoreBounds | undefined
   /** Its old heap. */
   readonly threadMemoryMb?: number | undefined
+  /** How long what is written may go on when its job is stopped; default: long enough for a store that answers. */
+  readonly graceMs?: number | undefined
 }
 
 /** What a thread is started with. */
 export interface ThreadData extends DriverThreadData {
   readonly bounds: StoreBounds | undefined
+  readonly graceMs: number
 }
 
 /** A worker thread and the jobs that it has. */
@@ -53,10 +57,10 @@ export class EngineThread {
    */
   constructor(
     entry: URL,
-    { bounds, threadMemoryMb = usualMemoryMb, ...ofDrivers }: EngineThreadOptions,
+    { bounds, threadMemoryMb = usualMemoryMb, graceMs = writeGraceMs, ...ofDrivers }: EngineThreadOptions,
     onEnd: (error: unknown, isTerminated: boolean) => void,
   ) {
-    const data: ThreadData = { ...driverThreadData(ofDrivers), bounds }
+    const data: ThreadData = { ...driverThreadData(ofDrivers), bounds, graceMs }
     // No arguments of the process: a loader of its own would be one more in every thread.
     this.#worker = new Worker(entry, {
       name: 'engine',

@@ -1,6 +1,7 @@
 import { parentPort, workerData } from 'node:worker_threads'
 import type { Driver, Upload } from '../../drivers/contract/driver.ts'
 import { endDriversJob, startDrivers } from '../../drivers/threads.ts'
+import { withinJob } from '../../drivers/http/job-signal.ts'
 import { UntilDone } from '../../drivers/uploads/until-done.ts'
 import { type ChildBatch, Children } from '../items/children.ts'
 import { Credit } from './credit.ts'
@@ -50,7 +51,7 @@ const port = parentPort
 if (port === null) throw new Error('this file is the entry point of a worker thread')
 
 const threadData = workerData as ThreadData
-const { bounds } = threadData
+const { bounds, graceMs } = threadData
 await startDrivers(threadData)
 const drivers = new OpenDrivers(bounds)
 const running = new Map<number, RunningJob>()
@@ -75,14 +76,19 @@ const send = (message: FromThread, transferred: ArrayBuffer[] = []) => port.post
 /** Jobs that do not look at the source. */
 const ofTargetAlone: ReadonlySet<Job['kind']> = new Set(['sweep', 'written', 'settle', 'abandon'])
 
+/** Jobs that others wait for so long and no longer: when they are stopped, that time is over. */
+const ofCleanUps: ReadonlySet<Job['kind']> = new Set(['sweep', 'abandon'])
+
 /** Never rejects: whatever happens is the job's answer. */
 async function start(id: number, job: Job, flag: Int32Array): Promise<void> {
-  const stop = new Stop(flag)
+  using stop = new Stop(flag, ofCleanUps.has(job.kind) ? 0 : graceMs)
   const state = { id, stop, credit: new Credit(stop.signal) }
   running.set(id, state)
   try {
     const reply = await drivers.use(job.spec.source, 'source', (source) =>
-      drivers.use(job.spec.target, 'target', (target) => inPlace(job, state, source, target)),
+      drivers.use(job.spec.target, 'target', (target) =>
+        withinJob(stop.lateSignal, () => inPlace(job, state, source, target)),
+      ),
     )
     send({ type: 'reply', id, reply })
   } catch (error) {

@@ -1,14 +1,22 @@
 import type { Entry, StoreError, StorePath } from '../../drivers/contract/driver.ts'
 import type { Counts } from '../run/counts.ts'
+import type { FoundFile } from '../run/outcome.ts'
 import { linksOf } from '../run/metadata.ts'
 import { storeError } from '../../drivers/contract/store-error.ts'
 import { joinPath } from '../items/paths.ts'
 import type { Run } from '../run/run.ts'
 
+/** A name that is a failure; `found` of what is among the files that were found. */
+export interface Refused {
+  readonly name: Buffer
+  readonly error: StoreError
+  readonly found?: FoundFile
+}
+
 /** Where what becomes of links is told. */
 interface LinksFound {
   readonly counts: Counts
-  readonly refused: { readonly name: Buffer; readonly error: StoreError }[]
+  readonly refused: Refused[]
 }
 
 /**
@@ -55,7 +63,7 @@ async function linkAs(
     if (known.retryable) throw known
     counts.linksScanned++
     if (known.failure === 'gone') counts.filesVanished++
-    else refused.push({ name, error: known })
+    else refused.push({ name, error: known, found: { sizeBytes: 0 } })
     return undefined
   }
 }

@@ -4,6 +4,7 @@ import {
   type CleanupResult,
 } from '../../../subjects/migrations/model/cleanup-terms.ts'
 import { type Entry, StoreError, type StorePath } from '../../drivers/contract/driver.ts'
+import { cleaningUp } from '../../drivers/http/job-signal.ts'
 import { temporaryName } from '../../drivers/paths/temporary-names.ts'
 import type { Versions } from '../compare/content.ts'
 import { contentDiffersBy } from '../compare/entries.ts'
@@ -122,9 +123,11 @@ export class Cleaner implements Judge {
       if ((await from.stat(joinPath(at, name))) !== undefined)
         throw new StoreError('unsupported', 'source and target are one folder')
     } finally {
-      await atTarget(to.remove(probe))
-      if (to.capabilities.folderTimesMove && before !== undefined)
-        await atTarget(to.setAttributes(there, before))
+      await cleaningUp(async () => {
+        await atTarget(to.remove(probe))
+        if (to.capabilities.folderTimesMove && before !== undefined)
+          await atTarget(to.setAttributes(there, before))
+      })
     }
   }
 

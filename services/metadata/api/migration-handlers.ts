@@ -15,6 +15,7 @@ import {
   type MetadataObject,
 } from '../../../subjects/metadata/migrations.ts'
 import { eraseObjects } from '../migrations/book.ts'
+import { dropHiddenTables, type HiddenDependencies } from '../migrations/drop-hidden.ts'
 import {
   factOf,
   type MetadataMigrationRecord,
@@ -28,12 +29,11 @@ import { command } from '../migrations/transition.ts'
 import { requireSpoken } from './kept-only.ts'
 import type { CatalogRecord } from './record.ts'
 
-export interface MigrationDependencies {
+export interface MigrationDependencies extends HiddenDependencies {
   readonly owners: Owners
   readonly catalogs: Collection<typeof CatalogRecord>
   readonly rules: Collection<typeof RuleRecord>
   readonly records: Collection<typeof MetadataMigrationRecord>
-  readonly objects: Collection<typeof ObjectRecord>
   readonly progress: Collection<typeof ProgressRecord>
 }
 
@@ -77,7 +77,9 @@ export function migrationHandlers(dependencies: MigrationDependencies): Handlers
     fix: `delete some with "${product} metadata-migrations delete"`,
     count: (owner) => records.sizeOfGroup(owner),
   }
-  const forgetWork = async ({ internalId }: MetadataMigrationRecord): Promise<void> => {
+  const forgetWork = async (record: MetadataMigrationRecord): Promise<void> => {
+    const { internalId } = record
+    await dropHiddenTables(dependencies, record)
     await eraseObjects(objects, internalId)
     await progress.erase(internalId)
   }
@@ -187,8 +189,9 @@ export function migrationHandlers(dependencies: MigrationDependencies): Handlers
     stop: ({ migrationName }) => commands.stop(migrationName),
     reset: async ({ migrationName, forceStop = false }) => {
       await stopIfAsked(migrationName, forceStop)
-      const before = await find(migrationName)
+      let before = await find(migrationName)
       const record = await command(records, migrationName, 'reset', (current) => {
+        before = current
         const { compared: _c, started: _s, drops: _d, approvedDrops: _a, ...rest } = comparedAgain(current)
         // What is known of its objects goes with the old id, whoever may still be writing it.
         return { ...rest, internalId: randomUUID(), inHand: [] }

@@ -59,6 +59,9 @@ const unrecoverable: readonly ErrorCode[] = ['INVALID_INPUT', 'NOT_ACCEPTED', 'N
 /** Whether the source has a database; `failed` where it does and the target has none of that name. */
 type Found = 'there' | 'gone' | 'failed'
 
+/** Work that meets hidden tables, which may be of another migration. */
+const looksAtHidden: ReadonlySet<WorkKind> = new Set(['bring-tables', 'drop'])
+
 /** Asks a thread about both catalogs of a migration. */
 export type Asked = <K extends WorkKind>(
   kind: K,
@@ -809,7 +812,15 @@ export class Run {
     sides: WorkSides,
     asked: MetadataWork[K]['asked'],
   ): Promise<MetadataWork[K]['answer']> {
-    return this.#dependencies.work(kind, sides, asked, { owner: this.#owner, signal: this.#closing.signal })
+    const { records, work } = this.#dependencies
+    const asker = { owner: this.#owner, signal: this.#closing.signal }
+    if (!looksAtHidden.has(kind)) return work(kind, sides, asked, asker)
+    // As they are now: one that is not among them is gone.
+    const others = (await records.all()).filter(({ internalId }) => internalId !== this.#internalId)
+    const names = Object.fromEntries(
+      others.map(({ internalId, migrationName }) => [internalId, migrationName]),
+    )
+    return work(kind, { ...sides, others: names }, asked, asker)
   }
 
   /** Stores how far it is, where that has changed. */

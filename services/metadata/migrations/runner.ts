@@ -32,6 +32,12 @@ export class Runner {
     await Promise.all(this.#ending)
   }
 
+  /** Resolves when nothing is under way any more for a migration that is to be worked on no longer. */
+  async ended(internalId: string): Promise<void> {
+    const running = this.#running.values().find((one) => one.internalId === internalId)
+    await Promise.all([running?.done, ...this.#ending])
+  }
+
   #look(token: string, record: MetadataMigrationRecord | undefined): void {
     const isWorked = record?.state === 'RUNNING' && !this.#isClosing
     const running = this.#running.get(token)

@@ -4,7 +4,15 @@ import type { failureContracts } from '../../../subjects/migrations/failures.ts'
 import type { migrations } from '../../../subjects/migrations/migrations.ts'
 import { tablePart } from '../../../subjects/kit/table.ts'
 import type { Collection } from '../../../broker/state/collection.ts'
-import { type FailedPath, failedPath, type FailureLedger } from '../failures/failures.ts'
+import {
+  type FailedPath,
+  failedPath,
+  type FailureLedger,
+  type RecordedFailure,
+} from '../failures/failures.ts'
+import type { LedgerEntry } from '../../../broker/state/ledger.ts'
+import type { RuleBook } from '../rules/book.ts'
+import { excludedFailures } from '../failures/excluded-failures.ts'
 import type { Figures } from '../reporting/figures.ts'
 import { type MigrationRecord, workIdOf } from '../lifecycle/record.ts'
 import { withRegionIn } from '../execution/regions.ts'
@@ -17,6 +25,7 @@ export interface FailureDependencies {
   readonly look: () => Promise<void>
   readonly failures: FailureLedger
   readonly figures: Pick<Figures, 'record'>
+  readonly rules: Pick<RuleBook, 'known'>
 }
 
 type FailureHandlers = Pick<Handlers<typeof migrations>, keyof typeof failureContracts>
@@ -34,9 +43,24 @@ const columns = [
   'attempts',
   'dateFailed',
   'action',
+  'excluded',
 ] as const satisfies (keyof FailedPath)[]
 
-export function failureHandlers({ records, failures, figures, look }: FailureDependencies): FailureHandlers {
+export function failureHandlers({
+  records,
+  failures,
+  figures,
+  rules,
+  look,
+}: FailureDependencies): FailureHandlers {
+  /** Marks those that the rules of the migration exclude by now. */
+  const marked = async (record: MigrationRecord, page: readonly LedgerEntry<RecordedFailure>[]) => {
+    const excluded = excludedFailures(await rules.known(record), record)(page)
+    return page.map((one) => ({
+      sequence: one.sequence,
+      row: { ...failedPath(one), ...(excluded.has(one.sequence) ? { excluded: true } : {}) },
+    }))
+  }
   return {
     failures: async ({ migrationId, since, after, limit = defaultFailures }) => {
       const record = await figures.record(migrationId)
@@ -48,29 +72,38 @@ export function failureHandlers({ records, failures, figures, look }: FailureDep
         migrationId,
         internalId: record.internalId,
         failedPathCount: await failures.count(workId),
-        failedPaths: page.filter(({ entry }) => entry.timeMs > sinceMs).map(failedPath),
+        failedPaths: (
+          await marked(
+            record,
+            page.filter(({ entry }) => entry.timeMs > sinceMs),
+          )
+        ).map(({ row }) => row),
       }
     },
     'retry-failures': async ({ migrationId, failureClass }) => {
-      const { path, ...record } = await figures.record(migrationId)
+      const record = await figures.record(migrationId)
       requireNext(migrationId, record, 'rescan')
-      const { count, upTo } = await countRetries(failures, workIdOf(record), failureClass)
+      const excluded = excludedFailures(await rules.known(record), record)
+      const { count, upTo } = await countRetries(failures, workIdOf(record), failureClass, excluded)
       if (count === 0) return { retried: 0 }
       const retry = { upTo, ...(failureClass === undefined ? {} : { failureClass }) }
       const now = new Date()
       await command(records, migrationId, 'rescan', (current) =>
-        withRegionIn(current, { path, failures: retry }, now),
+        withRegionIn(current, { path: record.path, failures: retry }, now),
       )
       await look()
       return { retried: count }
     },
     'export-failures': async ({ migrationId, format = 'csv', from = 0 }) => {
-      const workId = workIdOf(await figures.record(migrationId))
-      const page = await failures.page(workId, { after: from, limit: exportedAtOnce })
-      return tablePart(
-        page.map((entry) => ({ sequence: entry.sequence, row: failedPath(entry) })),
-        { name: `${migrationId}-failures`, columns, format, from, asked: exportedAtOnce },
-      )
+      const record = await figures.record(migrationId)
+      const page = await failures.page(workIdOf(record), { after: from, limit: exportedAtOnce })
+      return tablePart(await marked(record, page), {
+        name: `${migrationId}-failures`,
+        columns,
+        format,
+        from,
+        asked: exportedAtOnce,
+      })
     },
   }
 }

@@ -53,6 +53,8 @@ export interface ActiveOptions {
   readonly log: Log
   /** Of a live migration. */
   readonly changes: Changes | undefined
+  /** Called when nothing is left to be listed, but something to be copied. @param isStill whether that is so by now */
+  readonly onListed?: (isStill: () => boolean) => Promise<void>
   /** Default: those that suit any machine. */
   readonly frontier?: FrontierBounds
   /** Nobody works on it any more, and what was handed out comes back at once. */
@@ -86,6 +88,8 @@ export class ActiveMigration {
   #isScanned = false
   /** How often something was put into the queue that is to be scanned. */
   #asked = 0
+  /** How often that had been when all of it was listed. */
+  #listed = -1
   /** How the queue was seen, and since when it was so. */
   #still = { seen: '', sinceMs: 0 }
   /** What was gone from the queue when it was opened. */
@@ -257,6 +261,8 @@ export class ActiveMigration {
       if (changes === undefined) await agents.withdraw(workId)
       // An agent that was lost sight of may have sent its checkpoints before.
       await this.#progressLedger.settled()
+      // Who stops it soon after the last listing is told how far it is.
+      if (!isDone) await this.#asking(async () => this.#tellListed(await this.#queue.state(), this.#asked))
     }
   }
 
@@ -349,9 +355,19 @@ export class ActiveMigration {
     return false
   }
 
+  /** Tells, once, that all that was put into the queue so far is listed. */
+  async #tellListed({ waiting, messages }: QueueState, asked: number): Promise<void> {
+    if (messages === 0 || waiting.has(childLanes.region.regions) || this.#listed === asked) return
+    const isStill = () => this.#asked === asked
+    if (!isStill()) return
+    await this.#options.onListed?.(isStill)
+    this.#listed = asked
+  }
+
   /** How the queue is, and what is gone from it; whether nothing is left is said only when that is proven or refuted. */
   async #look(): Promise<QueueState & { readonly isEmpty: boolean; readonly loss: Loss | undefined }> {
     const { stores, booked } = this.#progressLedger
+    const asked = this.#asked
     // What is published from now on the answer need not know, and what is done by now it may know of.
     const published = Math.max(booked.published, this.#queue.published)
     const state = await this.#queue.state()
@@ -359,6 +375,7 @@ export class ActiveMigration {
     const loss =
       lossOf(state, { ...this.#progressLedger.booked, published }, { isExact }) ??
       (await this.#unreadable(state))
+    if (loss === undefined) await this.#tellListed(state, asked)
     return { ...state, isEmpty: state.messages === 0 && isExact, loss }
   }
 

@@ -6,8 +6,8 @@ import type { Changes } from '../live/changes.ts'
 import type { ItemInFlight } from '../live/item-in-flight.ts'
 import type { Counts, ItemResult } from '../../engine/run/counts.ts'
 import type { Meter } from '../../engine/run/meter.ts'
-import { deepItem } from '../../engine/items/item-decode.ts'
-import { headOf, kindOf, notBeforeOf } from '../../engine/items/items.ts'
+import { deepItem, foundBytesOf } from '../../engine/items/item-decode.ts'
+import { headOf, identityOf, kindOf, notBeforeOf } from '../../engine/items/items.ts'
 import { heldForMs } from '../../engine/run/removal-budget.ts'
 import type { ChildBatch, Mover, MoveSpec } from '../../engine/mover.ts'
 import { stillToWaitMs } from '../../engine/run/retry.ts'
@@ -187,7 +187,7 @@ export class ItemLoop {
    * @param isDeep whether it is to go deep: the same child, whatever waits at the moment
    */
   #publish(lane: Lane, child: Uint8Array, parent: QueueItem, isDeep = false): Promise<void> {
-    const messageId = `${parent.sequence}.${hash('sha256', child, 'base64url').slice(0, 22)}`
+    const messageId = `${parent.sequence}.${hash('sha256', identityOf(child), 'base64url').slice(0, 22)}`
     this.#options.changes?.made(parent.sequence, messageId)
     return this.publish(lane, isDeep ? deepItem(child) : child, messageId)
   }
@@ -226,6 +226,7 @@ export class ItemLoop {
       await (changes === undefined ? ledger.forget(retried) : changes.failures.retried(retried))
       // A comparison counts what it finds as scanned once more.
       if (kindOf(item.data) !== 'reconcile') counts[lane === 'region' ? 'foldersRetried' : 'filesRetried']++
+      if (lane !== 'region') counts.bytesRetried += foundBytesOf(item.data)
     }
     await Promise.all(
       (result.split ?? []).map(async (part, index) => {

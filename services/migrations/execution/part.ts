@@ -110,6 +110,7 @@ interface RunnerNeeds extends WorkStores {
   readonly connection: NatsConnection
   readonly records: Collection<typeof MigrationRecord>
   readonly failures: FailureLedger
+  readonly rules: RuleBook
   readonly bounds: StoreBounds
   readonly mover: Mover
   readonly threads: number

@@ -7,6 +7,7 @@ import type { ActiveMigration } from './active.ts'
 import { relativePath } from '../../engine/items/paths.ts'
 import type { FailureLedger } from '../failures/failures.ts'
 import { type MigrationRecord, type PendingRegion, workIdOf } from '../lifecycle/record.ts'
+import type { ExcludedFailures } from '../failures/excluded-failures.ts'
 import { retryItems } from '../failures/retries.ts'
 import { isBetweenScans } from '../lifecycle/states.ts'
 
@@ -49,13 +50,16 @@ function withRegion(
   return [...regions, { id, ...asked, created: now.toISOString(), queued: false }]
 }
 
+/** What a folder has is to be found once more. */
+const unlisted = ({ listed: _listed, ...current }: MigrationRecord): MigrationRecord => current
+
 /** A migration with one more folder to scan again; see `withRegion`. */
 export const withRegionIn = (
   current: MigrationRecord,
   region: Parameters<typeof withRegion>[1],
   now: Date,
 ): MigrationRecord => ({
-  ...current,
+  ...unlisted(current),
   // One that waits or runs keeps its place.
   ...(isBetweenScans(current.state) ? { scheduled: now.toISOString() } : {}),
   pendingRegions: withRegion(current.pendingRegions, region, now, maxRegionsOf(current)),
@@ -72,7 +76,7 @@ export function withAcceptedSource(current: MigrationRecord, now: Date): Migrati
   const others = pendingRegions.filter(
     ({ policy, targetMatch }) => policy !== undefined || targetMatch !== undefined,
   )
-  return { ...current, pendingRegions: withRegion(others, { path }, now, maxPendingRegions) }
+  return { ...unlisted(current), pendingRegions: withRegion(others, { path }, now, maxPendingRegions) }
 }
 
 /** So many folders may wait, whatever was asked for. */
@@ -121,6 +125,7 @@ export async function queueRegions(
   { migrationId, internalId, generation, kind, path: rootText, pendingRegions }: MigrationRecord,
   active: ActiveMigration,
   ledger: FailureLedger,
+  excluded: ExcludedFailures,
 ): Promise<void> {
   const waiting = pendingRegions.filter(({ queued }) => !queued)
   if (waiting.length === 0) return
@@ -129,7 +134,7 @@ export async function queueRegions(
   await noteFailedUpTo(records, { migrationId, generation }, waiting, ledger)
   for (const { id, path, policy, failures } of waiting) {
     if (failures !== undefined) {
-      for await (const items of retryItems(ledger, retried, failures)) await active.retry(id, items)
+      for await (const items of retryItems(ledger, retried, failures, excluded)) await active.retry(id, items)
       continue
     }
     await active.rescan(id, relativePath(root, pathFromText(path)), policy)

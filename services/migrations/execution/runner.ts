@@ -41,6 +41,7 @@ import {
   restarted,
   factOf,
   found,
+  listed,
   type MigrationRecord,
   read,
   scanForgotten,
@@ -50,6 +51,8 @@ import {
 } from '../lifecycle/record.ts'
 import { matchedTarget } from '../removals/matched-target.ts'
 import { type Loss, lossText, WorkLostError } from '../progress/proof.ts'
+import type { RuleBook } from '../rules/book.ts'
+import { excludedFailures } from '../failures/excluded-failures.ts'
 import { hasQueued, hasUnqueued, isUntouched, queueRegions, unqueued } from './regions.ts'
 import { type Identities, isRootReplaced, Roots, SourceChanged } from './roots.ts'
 import { rescansOf, settleFailures } from './settled-failures.ts'
@@ -82,6 +85,8 @@ export interface RunnerOptions extends WorkStores {
   readonly spillFolder: string
   /** The stores of a migration, ready to be opened. */
   readonly resolve: (record: MigrationRecord) => Promise<MoveSpec>
+  /** What is excluded by now is not tried again. */
+  readonly rules: Pick<RuleBook, 'known'>
   /** What tells of the changes at the source of a live migration. */
   readonly changes: (
     record: MigrationRecord,
@@ -239,7 +244,7 @@ export class Runner {
   }
 
   async #workOn(record: MigrationRecord, followed: Followed, signal: AbortSignal): Promise<void> {
-    const { records, resolve, changes, failures, movedBy, guards } = this.#options
+    const { records, resolve, changes, failures, rules, movedBy, guards } = this.#options
     if (record.state === 'STOPPING') return drained(this.#options, record, leftOf(followed))
     if (isRootReplaced(record, followed.roots)) {
       followed.roots.isRootReplaced = !(await this.#lost(record))
@@ -268,7 +273,8 @@ export class Runner {
     followed.following =
       record.kind === 'live' ? await changes(record, spec, gapOf({ ...followed, record })) : undefined
     const who = { workId, migrationId, target, movedBy: movers }
-    const options = { ...who, spec, takeBack, signal, changes: followed.following }
+    const onListed = (isStill: () => boolean) => this.#listed(migrationId, workId, isStill)
+    const options = { ...who, spec, takeBack, signal, changes: followed.following, onListed }
     const active = await ActiveMigration.open({ ...this.#options, ...options })
     this.#inherited.delete(workId)
     followed.active = { work: active, sinceMs: performance.now() }
@@ -278,7 +284,9 @@ export class Runner {
     await this.#noteBegun(record, { ...roots.identities, ...(await unflushed(spec)) })
     const isUnqueued = active.isNew && hasQueued(record)
     const pendingRegions = isUnqueued ? record.pendingRegions.map(unqueued) : record.pendingRegions
-    await queueRegions(records, { ...record, pendingRegions }, active, failures)
+    const queue = async (one: MigrationRecord) =>
+      queueRegions(records, one, active, failures, excludedFailures(await rules.known(one), one))
+    await queue({ ...record, pendingRegions })
     const noteScanned = () => this.#scanned(migrationId, workId)
     if (record.kind === 'live') {
       // The latest record, as a live migration is worked on for as long as it lives.
@@ -287,7 +295,7 @@ export class Runner {
         latest = next
         guards.set(next)
         if (!hasUnqueued(next)) return
-        queueRegions(records, next, active, failures).catch((error: unknown) => followed.halt.abort(error))
+        queue(next).catch((error: unknown) => followed.halt.abort(error))
       }
       followed.work = { workId, changed }
       await guards.begin(record)
@@ -464,6 +472,15 @@ export class Runner {
       if (workIdOf(current) !== workId) return undefined
       const compared = read(found(current), failedPathCount)
       return isDeepStrictEqual(compared, current) ? undefined : compared
+    })
+  }
+
+  /** Nothing is left to be listed: from now on what was found is a whole, of which a share is done. */
+  async #listed(migrationId: string, workId: string, isStill: () => boolean): Promise<void> {
+    await this.#options.records.update(migrationId, (current) => {
+      if (workIdOf(current) !== workId || !isStill()) return undefined
+      const next = listed(current, new Date())
+      return next === current ? undefined : next
     })
   }
 

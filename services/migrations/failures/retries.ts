@@ -4,6 +4,7 @@ import { nameOf, parentOf } from '../../drivers/paths/path-text.ts'
 import { pathFromText } from '../../drivers/paths/path-text.ts'
 import { type ChangedFolder, encodeItem, startRegion } from '../../engine/items/items.ts'
 import { relativePath } from '../../engine/items/paths.ts'
+import type { ExcludedFailures } from './excluded-failures.ts'
 import { type FailureLedger, pathOfFailure, type RecordedFailure } from './failures.ts'
 
 /** Which failures are to be tried again. */
@@ -33,34 +34,42 @@ interface RetriedMigration {
 /** Failures read, and items put into the queue, at once. */
 const pageLength = 500
 
-/** The failures that are meant, a page at a time. */
+/** The failures that are meant and can be tried again, a page at a time. */
 async function* matching(
   failures: FailureLedger,
   workId: string,
   { upTo, failureClass }: Retry,
+  excluded: ExcludedFailures,
 ): AsyncGenerator<{ sequence: number; entry: RecordedFailure }[]> {
   for (let after = 0, more = true; more && after < upTo;) {
     const page = await failures.page(workId, { after, limit: pageLength })
     more = page.length === pageLength
     after = page.at(-1)?.sequence ?? after
-    yield page.filter(
+    const meant = page.filter(
       ({ sequence, entry }) =>
-        sequence <= upTo && (failureClass === undefined || entry.failure === failureClass),
+        sequence <= upTo &&
+        (failureClass === undefined || entry.failure === failureClass) &&
+        // Names that no path can have stay in the list: there is nothing to be asked for.
+        pathOfFailure(entry.path) !== undefined,
     )
+    // Who copies a file by its path asks no rules.
+    const left = excluded(meant)
+    yield meant.filter(({ sequence }) => !left.has(sequence))
   }
 }
 
-/** The failures that there are of a class, or of all: how many, and the last one's id. */
+/** The failures of a class, or of all, that can be tried again: how many, and the last one's id. */
 export async function countRetries(
   failures: FailureLedger,
   workId: string,
   failureClass: FailureClass | undefined,
+  excluded: ExcludedFailures,
 ): Promise<{ count: number; upTo: number }> {
   let count = 0
   let last = 0
   const all = { upTo: Number.MAX_SAFE_INTEGER, ...(failureClass === undefined ? {} : { failureClass }) }
-  for await (const page of matching(failures, workId, all)) {
-    count += page.filter(isRetryable).length
+  for await (const page of matching(failures, workId, all, excluded)) {
+    count += page.length
     last = page.at(-1)?.sequence ?? last
   }
   return { count, upTo: last }
@@ -74,30 +83,34 @@ export async function* retryItems(
   failures: FailureLedger,
   { workId, root, isLive }: RetriedMigration,
   retry: Retry,
+  excluded: ExcludedFailures,
 ): AsyncGenerator<RetryItem[]> {
-  for await (const page of matching(failures, workId, retry)) {
-    yield page.filter(isRetryable).map(({ sequence, entry: { path, isFolder } }) => {
+  for await (const page of matching(failures, workId, retry, excluded)) {
+    yield page.map(({ sequence, entry: { path, isFolder, foundBytes } }) => {
       const relative = relativePath(root, pathFromText(path))
       const isListed = isFolder === true || relative.length === 0
       if (isLive) return { lane: 'region', item: comparison(relative, isListed), sequence }
       return isListed
         ? { lane: 'region', item: startRegion(relative), sequence }
-        : { lane: 'transfer', item: fileItem(relative), sequence }
+        : { lane: 'transfer', item: fileItem(relative, foundBytes), sequence }
     })
   }
 }
 
-/** Names that no path can have stay in the list: there is nothing to be asked for. */
-const isRetryable = ({ entry }: { entry: RecordedFailure }): boolean =>
-  pathOfFailure(entry.path) !== undefined
-
 /** As a second try: the folders above are made where they are missing. What stands there now, a look at it will tell. */
-const fileItem = (path: Buffer): Uint8Array =>
+const fileItem = (path: Buffer, foundBytes: number | undefined): Uint8Array =>
   encodeItem({
     kind: 'transfer',
     attempt: 2,
     notBeforeMs: 0,
-    groups: [{ folder: parentOf(path), files: [], others: [nameOf(path)] }],
+    groups: [
+      {
+        folder: parentOf(path),
+        files: [],
+        others: [nameOf(path)],
+        ...(foundBytes === undefined ? {} : { sizes: [foundBytes] }),
+      },
+    ],
   })
 
 /** A folder that could not be listed, with all that is below it; or what may be gone, as a name that was told. */

@@ -92,6 +92,8 @@ export const MigrationRecord = strict({
   /** Since when it has waited for its turn, and then for the end: of equal priority, who came first goes first. */
   scheduled: Type.Optional(Timestamp('When it was asked to run')),
   started: Type.Optional(Timestamp('When it was started first')),
+  /** When nothing was left to be listed: what was found by then is all there is to copy. Until then more may be found. */
+  listed: Type.Optional(Timestamp('When everything was listed')),
   /** When the queue was first empty in this generation: all that was there is copied. */
   scanned: Type.Optional(Timestamp('When the base scan was over')),
   completed: Type.Optional(Timestamp('When it was completed')),
@@ -203,6 +205,7 @@ export const workIdOf = ({ internalId, generation }: Pick<MigrationRecord, 'inte
 /** The record at the beginning of a new generation: nothing is done yet. */
 export function restarted(current: MigrationRecord): MigrationRecord {
   const {
+    listed: _listed,
     scanned,
     completed: _completed,
     handedBack: _handedBack,
@@ -245,6 +248,12 @@ export const withLost = (
   ...current,
   lost: { ...(items === undefined ? {} : { items }), time: now.toISOString() },
 })
+
+/** The record when everything is listed; the same where folders wait to be. */
+export const listed = (current: MigrationRecord, now: Date): MigrationRecord =>
+  current.listed !== undefined || current.pendingRegions.some(({ queued }) => !queued)
+    ? current
+    : { ...current, listed: now.toISOString() }
 
 /** The record when all that those were about is found. */
 export const found = ({ lost: _lost, ...current }: MigrationRecord): MigrationRecord => current

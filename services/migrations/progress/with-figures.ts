@@ -44,7 +44,7 @@ export function underWayOf(
   const left = followsOnly(record)
     ? { bytes: Number.POSITIVE_INFINITY, files: Number.POSITIVE_INFINITY }
     : {
-        bytes: counts.bytesScanned - counts.bytesMigrated - counts.bytesSkipped,
+        bytes: counts.bytesScanned - counts.bytesMigrated - counts.bytesSkipped - counts.bytesVanished,
         files: scannedFiles(counts) - settledFiles(counts),
       }
   return {
@@ -53,16 +53,25 @@ export function underWayOf(
   }
 }
 
+/**
+ * What was found and is not to come as it was found: it changed or went before it was copied, or had failed and was found again.
+ * @param failed how many are in the list of failures: all that were given up besides are over
+ */
+export function supersededOf(counts: Readonly<Counts>, failed: number): Moved {
+  const givenUp = Math.max(0, counts.filesFailed - counts.filesRetried)
+  const over = Math.max(0, givenUp - failed)
+  // Which ones are in the list, the counts do not say: when none is, all of their bytes are over.
+  const share = over === 0 ? 0 : over / givenUp
+  const bytes = Math.round(share * Math.max(0, counts.bytesFailed - counts.bytesRetried))
+  return { files: counts.filesVanished + over, bytes: counts.bytesVanished + bytes }
+}
+
 /** Files and links that need no more work. */
-export const settledFiles = (counts: Readonly<Counts>): number =>
-  arrivedFiles(counts) + counts.failures - counts.filesRetried - counts.foldersRetried
+const settledFiles = (counts: Readonly<Counts>): number =>
+  arrivedFiles(counts) + counts.filesVanished + counts.failures - counts.filesRetried - counts.foldersRetried
 
 const between = (least: number, value: number, most: number): number => Math.max(least, Math.min(value, most))
 
-/** Files that are at the target, or are not to be there. */
+/** Files that are at the target. */
 export const arrivedFiles = (counts: Readonly<Counts>): number =>
-  counts.filesMigrated +
-  counts.linksMigrated +
-  counts.filesSkipped +
-  counts.linksSkipped +
-  counts.filesVanished
+  counts.filesMigrated + counts.linksMigrated + counts.filesSkipped + counts.linksSkipped

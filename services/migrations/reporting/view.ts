@@ -1,4 +1,5 @@
 import type { Output } from '../../../subjects/kit/contract.ts'
+import type { Moved } from '../../engine/run/meter.ts'
 import { bytesForFile, defaultLinks, defaultMetadata } from '../../../subjects/migrations/model/terms.ts'
 import { maxPendingRegions, type Migration } from '../../../subjects/migrations/model/model.ts'
 import type { migrations } from '../../../subjects/migrations/migrations.ts'
@@ -17,7 +18,7 @@ import { ruleView } from '../rules/view.ts'
 import { isActive, isBetweenScans } from '../lifecycle/states.ts'
 import { scannedFiles, scannedFolders, skippedFiles } from '../progress/wire.ts'
 import { followsOnly } from '../../scheduling/admission.ts'
-import { arrivedFiles, type WithFigures } from '../progress/with-figures.ts'
+import { arrivedFiles, supersededOf, type WithFigures } from '../progress/with-figures.ts'
 
 type Info = Output<(typeof migrations)['progress']>
 
@@ -27,11 +28,13 @@ type Info = Output<(typeof migrations)['progress']>
  * @param iterations how many of its last scans are shown
  */
 export function publicMigration(
-  { record, counts, underWay, failed, changes, conditions }: WithFigures,
+  withFigures: WithFigures,
   rules: RuleLists,
   cleanups: readonly CleanupRecord[],
   iterations = maxIterations,
 ): Migration {
+  const { record, counts, underWay, failed, changes, conditions } = withFigures
+  const done = doneOf(withFigures)
   const {
     migrationId,
     internalId,
@@ -77,7 +80,10 @@ export function publicMigration(
     ...(completed === undefined ? {} : { migrationCompleteTime: completed }),
     runningSeconds: runningSeconds(record),
     filesSkipped: skippedFiles(counts),
+    filesSuperseded: done.superseded.files,
+    bytesSuperseded: done.superseded.bytes,
     bytesInProgress: underWay.bytes,
+    ...percentageIn(withFigures, done),
     scannerSummary: {
       progressSummary: {
         filesScanned: scannedFiles(counts),
@@ -145,7 +151,7 @@ export function publicChanges(changes: ChangesView | undefined) {
   }
 }
 
-/** Of a live migration the counts have what is looked at again too, as often as that is done: they would mislead. */
+/** Of a live migration the counts have what is looked at again too: that is told as superseded alone. */
 const vanishedOf = (
   { kind }: MigrationRecord,
   { filesVanished, foldersVanished }: Readonly<Counts>,
@@ -173,22 +179,19 @@ function publicRecurrence(recurrence: Recurrence, iterations: number) {
 }
 
 /** How far a migration is. */
-export function progressOf({ record, counts, underWay, failed, changes, conditions }: WithFigures): Info {
-  const files = scannedFiles(counts)
-  const filesSkipped = skippedFiles(counts)
-  const settled = arrivedFiles(counts) + underWay.files
+export function progressOf(withFigures: WithFigures): Info {
+  const { record, counts, underWay, failed, changes, conditions } = withFigures
+  const done = doneOf(withFigures)
+  const { superseded } = done
   const totalMigratedBytes = counts.bytesMigrated + underWay.bytes
-  const migratedBytes = totalMigratedBytes + counts.bytesSkipped
-  const found = { files, settled, bytes: counts.bytesScanned, migratedBytes }
-  const percentage = percentageOf(record, failed, found)
   const nextRun = record.recurrence?.nextRun
   const seconds = Math.round(runningSeconds(record))
-  const left = counts.bytesScanned - migratedBytes
-  // A file that has grown since it was found is found again with its copy.
-  const bytesFound = Math.max(counts.bytesScanned, migratedBytes)
+  const left = counts.bytesScanned - done.bytes
+  // What is under way of a change is found when it is done.
+  const bytesFound = Math.max(counts.bytesScanned, done.bytes)
   const sizes = {
     totalBytes: bytesFound,
-    migratedBytes,
+    migratedBytes: totalMigratedBytes + counts.bytesSkipped,
     excludedBytes: counts.bytesExcluded,
     totalMigratedBytes,
     totalScannedBytes: bytesFound,
@@ -209,12 +212,14 @@ export function progressOf({ record, counts, underWay, failed, changes, conditio
     conditions: [...conditions],
     progress: {
       ...sizes,
-      migratedPercentage: percentage,
+      ...percentageIn(withFigures, done),
       duration: span(seconds),
       ...(eta === undefined ? {} : { etaEstimate: span(eta) }),
-      filesScanned: files,
+      filesScanned: scannedFiles(counts),
       filesMigrated: counts.filesMigrated + counts.linksMigrated + underWay.files,
-      filesSkipped,
+      filesSkipped: skippedFiles(counts),
+      filesSuperseded: superseded.files,
+      bytesSuperseded: superseded.bytes,
       foldersScanned: scannedFolders(counts),
       failedPaths: failed,
       filesDeleted: counts.filesRemoved,
@@ -227,21 +232,38 @@ export function progressOf({ record, counts, underWay, failed, changes, conditio
   }
 }
 
-/** Of the work that was found so far; all of it only when nothing is left and nothing failed. */
-function percentageOf(
-  { state }: MigrationRecord,
-  failed: number,
-  {
-    files,
-    settled,
-    bytes,
-    migratedBytes,
-  }: { files: number; settled: number; bytes: number; migratedBytes: number },
-): number {
-  if (failed === 0 && (isBetweenScans(state) || state === 'LIVE')) return 100
-  const all = files * bytesForFile + bytes
-  const done = settled * bytesForFile + migratedBytes
-  return all === 0 ? 0 : Math.max(0, Math.min(99, Math.floor((done / all) * 100)))
+/** What needs no more work, what is under way included. */
+interface Done extends Moved {
+  readonly superseded: Moved
+}
+
+function doneOf({ counts, underWay, failed }: WithFigures): Done {
+  const superseded = supersededOf(counts, failed)
+  return {
+    superseded,
+    files: arrivedFiles(counts) + superseded.files + underWay.files,
+    bytes: counts.bytesMigrated + counts.bytesSkipped + superseded.bytes + underWay.bytes,
+  }
+}
+
+/**
+ * The share of what was found that is done; none until everything is listed: it would fall whenever more is found. All of it
+ * only when nothing is left and nothing failed.
+ */
+function percentageIn(
+  { record, counts, failed }: WithFigures,
+  { files, bytes }: Done,
+): { migratedPercentage?: number } {
+  const { state, listed } = record
+  const isFollowing = followsOnly(record)
+  if (listed === undefined && !isFollowing && !isBetweenScans(state)) return {}
+  const left = scannedFiles(counts) - files
+  const isOver = isBetweenScans(state) || state === 'LIVE' || (isFollowing && left <= 0)
+  if (failed === 0 && isOver) return { migratedPercentage: 100 }
+  const all = scannedFiles(counts) * bytesForFile + counts.bytesScanned
+  const done = files * bytesForFile + bytes
+  const percentage = all === 0 ? 0 : Math.floor((done / all) * 100)
+  return { migratedPercentage: Math.max(0, Math.min(99, percentage)) }
 }
 
 /** When the last scan began and ended. */

@@ -148,16 +148,23 @@ function steps(root: Buffer, path: Buffer): Buffer[] {
  * Steps of patterns times the characters that they are matched with, at most: it is done here, where everybody waits
  * meanwhile, and takes a fifth of a second.
  */
-const maxMatching = 20_000_000
+export const maxMatching = 20_000_000
+
+/** So much of that a path takes. The patterns are looked at once, for all paths. */
+export function matchingOf({ exclusions, inclusions }: RuleLists): (path: Buffer) => number {
+  const sizeOf = (rules: readonly Rule[]) => rules.reduce((sum, rule) => sum + programSize(rule), 0)
+  const [excluding, including] = [sizeOf(exclusions), sizeOf(inclusions)]
+  return (path) => {
+    const folders = steps(Buffer.alloc(0), path)
+    const characters = folders.reduce((sum, { length }) => sum + length, 0)
+    // Whether something is included is asked of all above it, for each folder on the way.
+    return characters * (excluding + folders.length * including)
+  }
+}
 
 /** @throws GantryError NOT_ACCEPTED for what would keep others waiting */
-function requireQuick({ exclusions, inclusions }: RuleLists, path: Buffer): void {
-  const folders = steps(Buffer.alloc(0), path)
-  const characters = folders.reduce((sum, { length }) => sum + length, 0)
-  const sizeOf = (rules: readonly Rule[]) => rules.reduce((sum, rule) => sum + programSize(rule), 0)
-  // Whether something is included is asked of all above it, for each folder on the way.
-  const size = sizeOf(exclusions) + folders.length * sizeOf(inclusions)
-  if (characters * size > maxMatching)
+function requireQuick(lists: RuleLists, path: Buffer): void {
+  if (matchingOf(lists)(path) > maxMatching)
     throw notAccepted(
       'path',
       'is too long, or has too many folders, to be tested with these patterns: test a folder above it',
@@ -170,6 +177,24 @@ const folderAt = (path: Buffer): NamedEntry => ({
   sizeBytes: 0,
 })
 
+/** Where on the way from a root to an entry rules leave something out, and the exclusion that does, if it is one. */
+export function ruledOut(
+  lists: RuleLists,
+  root: Buffer,
+): (path: Buffer, entry: NamedEntry) => { readonly step: Buffer; readonly excludedBy?: string } | undefined {
+  const rules = new Rules(lists)
+  return (path, entry) => {
+    for (const step of steps(root, path)) {
+      const isLast = step.length === path.length
+      const verdict = rules.inFolder(parentOf(step)).verdict(isLast ? entry : folderAt(step))
+      if (typeof verdict !== 'object') continue
+      const { excludedBy } = verdict
+      return { step, ...(excludedBy === undefined ? {} : { excludedBy }) }
+    }
+    return undefined
+  }
+}
+
 function byRule(
   lists: RuleLists,
   root: Buffer,
@@ -177,25 +202,21 @@ function byRule(
   entry: NamedEntry,
   undecided: RuleLists,
 ): Explanation | undefined {
-  const rules = new Rules(lists)
-  for (const step of steps(root, path)) {
-    const isLast = step.length === path.length
-    const verdict = rules.inFolder(parentOf(step)).verdict(isLast ? entry : folderAt(step))
-    if (typeof verdict !== 'object') continue
-    const at = isLast ? 'the path' : `the folder ${textFromPath(step)}`
-    const rule = lists.exclusions.find(({ id }) => id === verdict.excludedBy)
-    if (rule === undefined) {
-      // One that is not decided may match something below.
-      if (undecided.inclusions.length > 0) return undefined
-      return { decision: 'NOT_INCLUDED', explanation: `no inclusion of the migration matches ${at}` }
-    }
-    return {
-      decision: 'EXCLUDED',
-      exclusion: ruleView('exclusion', rule),
-      explanation: `the exclusion ${rule.id} matches ${at}`,
-    }
+  const out = ruledOut(lists, root)(path, entry)
+  if (out === undefined) return undefined
+  const { step, excludedBy } = out
+  const at = step.length === path.length ? 'the path' : `the folder ${textFromPath(step)}`
+  const rule = lists.exclusions.find(({ id }) => id === excludedBy)
+  if (rule === undefined) {
+    // One that is not decided may match something below.
+    if (undecided.inclusions.length > 0) return undefined
+    return { decision: 'NOT_INCLUDED', explanation: `no inclusion of the migration matches ${at}` }
   }
-  return undefined
+  return {
+    decision: 'EXCLUDED',
+    exclusion: ruleView('exclusion', rule),
+    explanation: `the exclusion ${rule.id} matches ${at}`,
+  }
 }
 
 function byMapping(record: MigrationRecord, path: Buffer, entry: NamedEntry): Explanation | undefined {

@@ -1,10 +1,10 @@
 import { Type } from 'typebox'
 import { conditions } from './conditions.ts'
 import { changeFigures } from './changes.ts'
-import { internalId, migrationId, migrationStates } from './model.ts'
+import { internalId, migratedPercentage, migrationId, migrationStates } from './model.ts'
 import { type FileSizeClass, fileSizeClassNames } from './terms.ts'
 import { Count, countFields, list, model, Path, strict, Timestamp } from '../../kit/schemas.ts'
-import { vanishedFigures } from './vanished.ts'
+import { supersededFigures, vanishedFigures } from './vanished.ts'
 
 const Progress = model('Progress', {
   totalBytes: Count('Bytes found so far'),
@@ -12,17 +12,15 @@ const Progress = model('Progress', {
   excludedBytes: Count('Bytes of excluded files'),
   totalMigratedBytes: Count('Bytes copied, including files being copied'),
   totalScannedBytes: Count('Bytes found so far'),
-  migratedPercentage: Type.Integer({
-    minimum: 0,
-    maximum: 100,
-    description:
-      'Percentage of what was found that is at the target, or was removed from the source before it was copied; below 100 while anything is pending or has failed',
-  }),
+  migratedPercentage,
   duration: strict({ inSeconds: Count('Seconds'), asText: Type.String({ maxLength: 60 }) }),
   etaEstimate: Type.Optional(strict({ inSeconds: Count('Seconds'), asText: Type.String({ maxLength: 60 }) })),
-  filesScanned: Count('Files found so far, in all scans; a rescanned folder is counted again'),
+  filesScanned: Count(
+    'Files found so far, in all scans; a rescanned folder is counted again. When nothing is pending, this is filesMigrated + filesSkipped + filesSuperseded + failed files',
+  ),
   filesMigrated: Count('Files copied'),
   filesSkipped: Count('Files that were already at the target'),
+  ...supersededFigures,
   foldersScanned: Count('Folders found so far'),
   failedPaths: Count('Paths that could not be copied'),
   filesDeleted: Count('Files deleted at the target because they are gone from the source'),

@@ -22,6 +22,7 @@ import {
 } from '../../kit/schemas.ts'
 import { cleanupView } from './source-cleanup.ts'
 import { Deletions, deletionView } from './target-match.ts'
+import { supersededFigures } from './vanished.ts'
 
 /** Characters of a state in words; a cause that is longer is cut off. */
 export const maxStateTextLength = 500
@@ -84,6 +85,16 @@ const Matrix = strict({
   directoryCount: Count('Folders'),
 })
 
+/** Absent rather than wrong. */
+export const migratedPercentage = Type.Optional(
+  Type.Integer({
+    minimum: 0,
+    maximum: 100,
+    description:
+      'Percentage of what was found that is at the target or was superseded; below 100 while anything is pending or has failed. Absent until everything in the source is listed, because it would fall whenever more files are found',
+  }),
+)
+
 export const Migration = model('Migration', {
   migrationId,
   internalId,
@@ -122,6 +133,8 @@ export const Migration = model('Migration', {
       'Seconds from the start to the completion, or until now, to the millisecond, without the time in which the migration was stopped, completed or waiting for its turn; of a recurring migration those of its last run',
   }),
   filesSkipped: Count('Files that were already at the target'),
+  ...supersededFigures,
+  migratedPercentage,
   bytesInProgress: Count('Bytes at the target that belong to files whose copies are not complete yet'),
   scannerSummary: strict({
     progressSummary: strict({

@@ -5,6 +5,16 @@ import { Count } from '../../kit/schemas.ts'
 const whatFor =
   'counted since the full scan began. Everything that stayed is copied; renamed files are copied by the next scan. Not reported for live migrations, which follow such changes'
 
+/** What was found and is not to come as it was found. */
+export const supersededFigures = {
+  filesSuperseded: Count(
+    'Files that were found, but not copied as they were found, and are not missing: changed or deleted at the source before they were copied, or failed and found again since. A live migration finds and counts changed files again. Includes filesVanished',
+  ),
+  bytesSuperseded: Count(
+    'Bytes found that are not to be copied: those of superseded files, and what copied files had less than when they were found',
+  ),
+}
+
 /** What went from the source while it was migrated. */
 export const vanishedFigures = {
   filesVanished: Type.Optional(

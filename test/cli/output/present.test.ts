@@ -323,6 +323,8 @@ test('of a migration people see what was found and copied, how long it took and 
   const migration = {
     migrationId: 'first',
     state: 'RUNNING',
+    scanOnlyMigration: true,
+    failedPathCount: 0,
     migrationStartTime: '2026-01-02T00:00:00.000Z',
     scannerSummary: {
       progressSummary: { filesScanned: 3_001, bytesScanned: 5_242_880 },
@@ -336,9 +338,19 @@ test('of a migration people see what was found and copied, how long it took and 
   expect(running).not.toMatch(/^(?:duration|rate) /m)
   expect(running).not.toMatch(/inProgress/)
   const stopped = { ...migration, state: 'STOPPED', bytesInProgress: 2_097_152 }
-  expect(shown(migrations.get, stopped).out).toMatch(
-    /^copied .*\ninProgress +2(?:\.0)? MiB \(40 % of what was found\)$/m,
-  )
+  expect(shown(migrations.get, stopped).out).toMatch(/^copied .*\ninProgress +2(?:\.0)? MiB$/m)
+  expect(running).not.toMatch(/superseded|progress/)
+  const listed = { ...migration, migratedPercentage: 42, filesSuperseded: 1, bytesSuperseded: 1_024 }
+  const { out } = shown(migrations.get, listed)
+  expect(out).toMatch(/^superseded +1 file \(1(?:\.0)? KiB\) changed or deleted before it was copied$/m)
+  expect(out).toMatch(/^progress +42 %$/m)
+  const { scannerSummary } = migration
+  const progressSummary = {
+    ...scannerSummary.progressSummary,
+    baseScanCompletionTime: '2026-01-02T00:00:00.000Z',
+  }
+  const live = { ...listed, scanOnlyMigration: false, scannerSummary: { ...scannerSummary, progressSummary } }
+  expect(shown(migrations.get, live).out).not.toMatch(/^progress/m)
   const again = { ...migration, filesSkipped: 1_000 }
   expect(shown(migrations.get, again).out).toMatch(/^copied .*\nalreadyAtTarget +1,000 files$/m)
   // Stopped for an hour.

@@ -26,6 +26,8 @@ const info = (state: Info['state'], progress: Partial<Info['progress']> = {}, id
     filesScanned: 4_000,
     filesMigrated: 900,
     filesSkipped: 100,
+    filesSuperseded: 0,
+    bytesSuperseded: 0,
     foldersScanned: 1,
     failedPaths: 0,
     filesDeleted: 0,
@@ -208,6 +210,18 @@ test('a few large files under a limit do not make many small ones take long', ()
     1_000,
   )
   expect(etaSeconds).toBeCloseTo(3.4, 0)
+})
+
+test('before everything is listed there is no percentage: it would fall', () => {
+  const { migratedPercentage: _unknown, ...progress } = info('RUNNING', { filesSuperseded: 10 }).progress
+  const listing = { ...info('RUNNING'), progress }
+  for (const line of [liveLine(listing, rate, 200), plainLine(listing, rate)]) {
+    expect(line).toContain('1,010 of 4,000 files found so far')
+    expect(line).not.toMatch(/%|░/)
+  }
+  expect(endLine({ ...listing, state: 'STOPPED' })).toBe(
+    'nightly is stopped before everything was found, at 1,010 of 4,000 files found so far; continue with: gantry migrations resume nightly',
+  )
 })
 
 test.for([

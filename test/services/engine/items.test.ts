@@ -4,6 +4,7 @@ import { Children, type ChildBatch } from '../../../services/engine/items/childr
 import { decodeItem } from '../../../services/engine/items/item-decode.ts'
 import {
   encodeItem,
+  identityOf,
   kindOf,
   largeFileBytes,
   maxPartsInItem,
@@ -29,6 +30,7 @@ const path = fc
 const head = { attempt: fc.integer({ min: 1, max: 60 }), notBeforeMs: fc.integer({ min: 0, max: 2 ** 41 }) }
 const item: fc.Arbitrary<Item> = fc.oneof(
   fc.record({ kind: fc.constant('large' as const), ...head, path }),
+  fc.record({ kind: fc.constant('large' as const), ...head, path, foundBytes: fc.nat() }),
   fc.record({
     kind: fc.constant('large' as const),
     ...head,
@@ -55,6 +57,16 @@ const item: fc.Arbitrary<Item> = fc.oneof(
     kind: fc.constant('transfer' as const),
     ...head,
     groups: fc.array(fc.record({ folder: path, files: names, others: names }), { maxLength: 5 }),
+  }),
+  fc.record({
+    kind: fc.constant('transfer' as const),
+    ...head,
+    groups: fc.array(
+      fc
+        .record({ folder: path, files: names, others: names })
+        .map((group) => ({ ...group, sizes: [...group.files, ...group.others].map((one) => one.length) })),
+      { maxLength: 5 },
+    ),
   }),
   fc.record({
     kind: fc.constant('region' as const),
@@ -96,6 +108,34 @@ test('an item survives encoding, and its head can be read without decoding it', 
       expect(notBeforeOf(bytes)).toBe(given.notBeforeMs)
     }),
   )
+})
+
+test('an item is the same whatever the sizes of its files are, and another with other names', () => {
+  const transfer = (file: string, ...sizes: number[]) =>
+    encodeItem({
+      kind: 'transfer',
+      attempt: 1,
+      notBeforeMs: 0,
+      groups: [{ folder: Buffer.from('a'), files: [Buffer.from(file)], others: [], sizes }],
+    })
+  const large = (foundBytes: number) =>
+    encodeItem({ kind: 'large', attempt: 1, notBeforeMs: 0, path: Buffer.from('a'), foundBytes })
+  expect(identityOf(transfer('file', 1))).toEqual(identityOf(transfer('file', 234)))
+  expect(identityOf(large(5))).toEqual(identityOf(large(67)))
+  const odd = ['x,"found":[', '"],"found":[1', ',"found"', '",']
+  const identities = odd.map((file) => Buffer.from(identityOf(transfer(file, 5))).toString())
+  expect(new Set(identities).size).toBe(odd.length)
+  for (const text of identities) expect(text).toMatch(/"others":\[\]\}\]$/)
+  for (const size of [[], [1, 2]])
+    expect(decodeItem(transfer('file', ...size))).not.toHaveProperty('groups.0.sizes')
+})
+
+test('sizes that are not as many as the names are refused', () => {
+  const text = (found: string) =>
+    `{"kind":"transfer","attempt":1,"notBeforeMs":0,"groups":[{"folder":"","files":["a"],"others":["b"]}],"found":${found}}`
+  expect(decodeItem(Buffer.from(text('[1,0]')))).toMatchObject({ groups: [{ sizes: [1, 0] }] })
+  for (const found of ['[1]', '[1,2,3]', '["a",1]', '[-1,0]', '{}'])
+    expect(() => decodeItem(Buffer.from(text(found)))).toThrow('found')
 })
 
 test('an item inside of a larger buffer is decoded', () => {

@@ -1,4 +1,4 @@
-import { readdirSync, statSync } from 'node:fs'
+import { readdirSync, statSync, truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, describe, expect, test } from 'vitest'
 import { encodeItem, type Item, largeFileBytes } from '../../../services/engine/items/items.ts'
@@ -9,7 +9,7 @@ import { until } from '../../support/until.ts'
 import { liveSpec, localSpec } from './local-spec.ts'
 import { changed } from './reconcile-folder.ts'
 
-const mover = new Mover({ threads: 1, log: { error: () => undefined } })
+const mover = new Mover({ threads: 1, log: { error: () => undefined }, graceMs: 200 })
 afterAll(() => mover.close())
 
 const first = { attempt: 1, notBeforeMs: 0 }
@@ -55,3 +55,37 @@ describe.each(httpKinds)('where %s falls silent, work that is stopped ends at on
     if (item !== large) expect(readdirSync(folder.to)).toEqual([])
   })
 })
+
+describe.each(httpKinds)('where %s falls silent as a target, writes that are stopped end soon', (kind) => {
+  test.each([
+    ['of a small file', { item: files, sizeBytes: small }],
+    ['of a large file', { item: large, sizeBytes: largeFileBytes + 1 }],
+  ])('%s', { timeout }, async (_what, { item, sizeBytes }) => {
+    using folder = createFolder('from', 'to')
+    const file = join(folder.from, 'file')
+    writeFileSync(file, '')
+    truncateSync(file, sizeBytes)
+    await using store = await silentStore(kind, sizeBytes, true)
+    const controller = new AbortController()
+    const reason = new ComesAgain('the migration was stopped')
+    const spec = localSpec(folder, { target: store.spec })
+    const outcome = mover.transfer(spec, encodeItem(item), controller.signal).catch((error: unknown) => error)
+    await until('a request that is not answered', () => store.openAnswers() > 0)
+    controller.abort(reason)
+    expect(await outcome).toBe(reason)
+  })
+})
+
+// Nothing of an upload to Azure can be removed.
+test.each(httpKinds.filter((kind) => kind !== 'adls2-shared-key'))(
+  'whoever removes what is left at a target %s that is silent waits no longer than is wanted',
+  { timeout },
+  async (kind) => {
+    using folder = createFolder('from', 'to')
+    await using store = await silentStore(kind, 0, true)
+    const spec = localSpec(folder, { target: store.spec })
+    const sweeping = mover.sweep(spec, encodeItem(files), AbortSignal.timeout(500))
+    await expect(sweeping).rejects.toThrow('timeout')
+    await until('nobody waits for the store', () => store.openAnswers() === 0)
+  },
+)

@@ -35,7 +35,16 @@ const columns: readonly Column<Failed>[] = [
     cell: ({ failureClass }) => wordsOf(failureClass),
     by: ({ failureClass }) => failureClass,
   },
-  { label: 'Reason', cell: ({ failureMessage }) => <Named>{failureMessage}</Named>, width: 2.5 },
+  {
+    label: 'Reason',
+    cell: ({ failureMessage, excluded = false }) => (
+      <>
+        {excluded && <b>Excluded since. </b>}
+        <Named>{failureMessage}</Named>
+      </>
+    ),
+    width: 2.5,
+  },
   { label: 'Attempts', cell: ({ attempts }) => attempts, by: ({ attempts }) => attempts, width: 0.9 },
   timeColumn('Time', ({ dateFailed }) => dateFailed),
 ]
@@ -50,6 +59,7 @@ export function Failures({
   const [failureClass, setClass] = useParam('class')
   const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set())
   const { data, error } = useAnswer(migrations.failures, { migrationId, limit: mostShown })
+  const excludedCount = (data?.failedPaths ?? []).filter(({ excluded = false }) => excluded).length
   if (error) return <Failure title="Failures" error={error} />
   if (failedPathCount === 0) return <Empty>There are no failed paths.</Empty>
   const shown = (data?.failedPaths ?? []).filter(
@@ -78,7 +88,12 @@ export function Failures({
           </Download>
         ))}
       </Group>
-      {areBeyondRetry(shown) && (
+      {excludedCount > 0 && (
+        <Text size="sm" mb="sm">
+          {`${countOf(excludedCount, 'path')} on this list ${excludedCount === 1 ? 'is' : 'are'} excluded by rules now. ${scanText(state)}`}
+        </Text>
+      )}
+      {areBeyondRetry(shown.filter(({ excluded = false }) => !excluded)) && (
         <Text size="sm" mb="sm">
           A retry alone does not help with these failures: mend the cause first, or select paths and exclude
           them. {scanText(state)}

@@ -5,6 +5,7 @@ import type { Input } from '../../../subjects/kit/contract.ts'
 import { maxPageLength } from '../../../subjects/kit/schemas.ts'
 import { migrations } from '../../../subjects/migrations/migrations.ts'
 import { type Migration, migrationStates } from '../../../subjects/migrations/model/model.ts'
+import { shareOfMigration } from '../../../subjects/migrations/rate.ts'
 import { type Verification, verifications } from '../../../subjects/migrations/verifications.ts'
 import { mayCall, useAnswer } from '../../data/calls.ts'
 import { useEvents } from '../../data/events.ts'
@@ -165,14 +166,11 @@ const copiedBytes = ({ scannerSummary, clientActivitySummary, bytesInProgress }:
 
 function Moved({ migration }: { readonly migration: Migration }) {
   const { migrationId, scannerSummary, state } = migration
-  const all = scannerSummary.progressSummary.bytesScanned
-  const moved = copiedBytes(migration)
-  if (state !== 'RUNNING' || all === 0) return <>{sizeText(moved)}</>
+  const moved = sizeText(copiedBytes(migration))
+  const share = shareOfMigration(migration)
+  if (state !== 'RUNNING' || share === undefined) return <>{moved}</>
+  const all = sizeText(scannerSummary.progressSummary.bytesScanned)
   return (
-    <Progress
-      value={Math.min(100, (100 * moved) / all)}
-      aria-label={`Progress of ${migrationId}`}
-      title={`${sizeText(moved)} of ${sizeText(all)} found so far`}
-    />
+    <Progress value={share} aria-label={`Progress of ${migrationId}`} title={`${moved} of ${all} found`} />
   )
 }

@@ -83,7 +83,7 @@ export function Overview({
             <Text size="sm">
               {migration.recurringMigration
                 ? 'Of the current or last scan.'
-                : 'Of all scans since the first start. A file that is scanned or copied again is counted again.'}
+                : 'Of all scans since the first start. A file that is found or copied again is counted again.'}
             </Text>
             <Facts>
               <Fact label={migration.recurringMigration ? 'Found' : 'Found in all scans'}>
@@ -91,6 +91,11 @@ export function Overview({
               </Fact>
               <Fact label="Copied">{filesText(progress.filesMigrated, progress.totalMigratedBytes)}</Fact>
               <Fact label="Already at the target">{countOf(progress.filesSkipped, 'file')}</Fact>
+              {progress.filesSuperseded > 0 && (
+                <Fact label="Changed or deleted before they were copied">
+                  {filesText(progress.filesSuperseded, progress.bytesSuperseded)}
+                </Fact>
+              )}
               <Excluded summary={migration.scannerSummary.progressSummary} />
               <Deleted progress={progress} migration={migration} />
             </Facts>

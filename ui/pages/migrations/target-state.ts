@@ -1,5 +1,5 @@
-import { type Info, shareOf } from '../../../subjects/migrations/rate.ts'
-import { countOf } from '../../kit/format.ts'
+import { type Info, settledFiles, shareOf } from '../../../subjects/migrations/rate.ts'
+import { countOf, countText } from '../../kit/format.ts'
 
 interface TargetState {
   /** undefined where there is nothing to be done that could be measured. */
@@ -21,7 +21,14 @@ export function targetState({
 }: Pick<Info, 'state' | 'baseScanCompletionTime'> & {
   readonly progress: Pick<
     Info['progress'],
-    'failedPaths' | 'migratedPercentage' | 'filesScanned' | 'unscheduledEvents' | 'scheduledEvents'
+    | 'failedPaths'
+    | 'migratedPercentage'
+    | 'filesScanned'
+    | 'filesMigrated'
+    | 'filesSkipped'
+    | 'filesSuperseded'
+    | 'unscheduledEvents'
+    | 'scheduledEvents'
   >
   readonly isScanned: boolean
   /** Whether something keeps it from following its source. */
@@ -47,5 +54,8 @@ export function targetState({
   if (isScanned) return { says: `First scan complete${missing}; later changes may be missing` }
   if (filesScanned === 0 && state !== 'RUNNING') return { says: 'Nothing was copied yet' }
   const which = scans > 1 ? `Scan ${scans}: ` : ''
-  return { ...percentage, says: `${which}${share ?? 0} % of what was found so far` }
+  if (share !== undefined) return { ...percentage, says: `${which}${share} % of what was found` }
+  const settled = settledFiles(info)
+  const all = Math.max(settled, filesScanned)
+  return { says: `${which}${countText(settled)} of ${countOf(all, 'file')} found so far` }
 }

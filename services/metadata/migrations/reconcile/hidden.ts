@@ -41,8 +41,29 @@ export function isToBeHidden(
   return isOurs && (is === undefined || !canBecome(is, wanted))
 }
 
+/** The other migration that makes a table by its hidden name at the moment; undefined for none that still is. */
+export async function otherMakerOf(
+  sides: Sides,
+  table: TableName,
+  signal: AbortSignal,
+): Promise<string | undefined> {
+  const { database, name } = hiddenNameOf(table)
+  return makerIn(sides, await sides.target.table(database, name, signal))
+}
+
+function makerIn({ migration, others }: Sides, hidden: Table | undefined): string | undefined {
+  const mark = hidden?.parameters[hiddenParameter]
+  if (mark === undefined || mark === migration) return undefined
+  return Object.hasOwn(others, mark) ? others[mark] : undefined
+}
+
+/** Why a table waits that another migration makes. */
+export const madeByOther = (other: string): string =>
+  `the metadata migration ${other} is creating this table at the target; waiting until it has finished, or is reset or deleted`
+
 /**
- * Makes a table by its hidden name, or makes what is there of it what it is to be.
+ * Makes a table by its hidden name, or makes what is there of it what it is to be. What a migration has left that is gone is made
+ * anew.
  * @returns whether it has no partitions yet
  */
 export async function makeHidden(
@@ -54,7 +75,8 @@ export async function makeHidden(
   const hidden = { ...wanted, ...hiddenNameOf(wanted), parameters: { ...wanted.parameters, ...mark } }
   const is = await target.table(hidden.database, hidden.name, signal)
   if (is !== undefined && digest(is) === digest(hidden)) return false
-  if (is !== undefined && canBecome(is, hidden)) {
+  const { [hiddenParameter]: maker = migration } = is?.parameters ?? {}
+  if (is !== undefined && maker === migration && canBecome(is, hidden)) {
     await writer.alterTable(hidden, signal)
     return false
   }
@@ -63,16 +85,16 @@ export async function makeHidden(
   return true
 }
 
-/** Drops what has been made of a table by its hidden name, where that is not to become the table any more. */
-export async function dropHidden(
-  { target, writer }: Sides,
-  table: TableName,
-  signal: AbortSignal,
-): Promise<void> {
+/**
+ * Drops what has been made of a table by its hidden name, where that is not to become the table any more; not what another
+ * migration makes.
+ */
+export async function dropHidden(sides: Sides, table: TableName, signal: AbortSignal): Promise<void> {
+  const { target, writer } = sides
   if (writer.revealTable === undefined) return
   const { database, name } = hiddenNameOf(table)
-  if ((await target.table(database, name, signal)) !== undefined)
-    await writer.dropTable({ database, name }, signal)
+  const is = await target.table(database, name, signal)
+  if (is !== undefined && makerIn(sides, is) === undefined) await writer.dropTable({ database, name }, signal)
 }
 
 /**

@@ -18,10 +18,12 @@ import {
   dropHidden,
   isRevealed,
   isToBeHidden,
+  madeByOther,
   madeOf,
   makeHidden,
   mayBeHidden,
   mostHiddenPartitions,
+  otherMakerOf,
 } from './hidden.ts'
 import { type PartitionsDone, reconcilePartitions } from './partitions.ts'
 import { carryPrivileges, type Standing } from './privileges.ts'
@@ -144,6 +146,8 @@ export async function reconcileTable(
     const listed = mayHide ? await sides.source.partitionNames({ database, name }, signal) : undefined
     const isToHide = known.isHidden === true || (listed?.length ?? 0) <= mostHiddenPartitions
     if (first !== undefined && listed !== undefined && isToHide) {
+      const other = await otherMakerOf(sides, wanted, signal)
+      if (other !== undefined) return { ...id, result: 'waiting', message: madeByOther(other) }
       writing()
       const isNew = await makeHidden(sides, wanted, signal)
       const hidden = hiddenNameOf(wanted)

@@ -26,6 +26,8 @@ export interface SidesSpec {
   readonly isDry?: boolean
   /** Internal id of the migration, by which it knows its hidden tables again. */
   readonly migration?: string
+  /** Names of the other migrations of metadata that there are, by their internal ids: what they make is theirs. */
+  readonly others?: Readonly<Record<string, string>>
 }
 
 /** Of which objects privileges are brought: of those that the migration made, of all, or of none. */
@@ -48,6 +50,7 @@ export class Sides {
   readonly dry: DryWriter | undefined
   /** Internal id of the migration; undefined where none writes. */
   readonly migration: string | undefined
+  readonly others: Readonly<Record<string, string>>
 
   /** Throws StoreError `unsupported` for a target that can only be read. */
   constructor(
@@ -59,7 +62,8 @@ export class Sides {
       privileges = 'none',
       isDry = false,
       migration,
-    }: Pick<SidesSpec, 'locations' | 'statistics' | 'privileges' | 'isDry' | 'migration'>,
+      others = {},
+    }: Pick<SidesSpec, 'locations' | 'statistics' | 'privileges' | 'isDry' | 'migration' | 'others'>,
   ) {
     const { writer } = target
     if (writer === undefined)
@@ -72,6 +76,7 @@ export class Sides {
     this.statistics = statistics
     this.privileges = privileges
     this.migration = migration
+    this.others = others
   }
 
   /** What the target is to have of something at the source. */

@@ -25,13 +25,14 @@ const never = new AbortController().signal
 const days = table('sales', 'days')
 const all = Array.from({ length: 2_500 }, (_, index) => partition(`d${String(index).padStart(4, '0')}`))
 
-function ends() {
+function ends(others: Readonly<Record<string, string>> = {}) {
   const [source, target] = [new Tables(), new Tables()]
   source.put(days, all)
   const sides = new Sides(source as unknown as Catalog, target as unknown as Catalog, {
     locations: { from: [], to: undefined, mappings: [] },
     statistics: 'none',
     migration: 'ours',
+    others,
   })
   const look = (of: Partial<TableAsked>) =>
     reconcileTable(
@@ -130,6 +131,40 @@ test('a hidden table that cannot be dropped keeps no other from being dropped', 
     failure: 'permission',
   })
   expect([...target.has.keys()]).toEqual(['refused'])
+})
+
+/** What another migration has made so far. */
+async function begunByOther(its: ReturnType<typeof ends>) {
+  const parameters = { ...days.parameters, [hiddenParameter]: 'theirs' }
+  const hidden = { ...days, ...hiddenNameOf(days), parameters }
+  its.target.put(hidden, [partition('other')])
+  return { ...its, hidden }
+}
+
+test('a table that another migration makes waits for that, which goes on with it', async () => {
+  const { target, look, hidden } = await begunByOther(ends({ theirs: 'first' }))
+  expect((await look({})).outcome).toMatchObject({
+    result: 'waiting',
+    message: expect.stringContaining('the metadata migration first is creating this table'),
+  })
+  expect(await target.table('', hidden.name)).toEqual(hidden)
+  expect([...target.has.keys()]).toEqual([hidden.name])
+})
+
+test('what another migration makes is not dropped by one that makes the table by its own name', async () => {
+  const { source, target, look, hidden } = await begunByOther(ends({ theirs: 'first' }))
+  source.put({ ...days, partitionKeys: [] }, [])
+  expect((await look({ known: { isNoted: true, inHand: true } })).outcome).toMatchObject({
+    result: 'created',
+  })
+  expect([...target.has.keys()].toSorted()).toEqual([days.name, hidden.name].toSorted())
+})
+
+test('what a migration has left that is gone is made anew', async () => {
+  const { target, look } = await begunByOther(ends({ another: 'second' }))
+  expect((await look({})).outcome).toMatchObject({ result: 'created', partitions: all.length })
+  expect([...target.has.keys()]).toEqual([days.name])
+  expect(await target.partitionNames(days)).not.toContain('day=other')
 })
 
 test('a table that has got its name does not say any more that it was hidden', async () => {

@@ -67,3 +67,48 @@ test.concurrent(
     await until('it is asked again', () => asked === 3)
   },
 )
+
+/** A migration that has begun a table by its hidden name. */
+async function begun(dropLeft: (names: readonly string[]) => void) {
+  const run = await startRun(
+    {},
+    {
+      tables: ({ side }) => ({
+        tables: [{ name: side === 'target' ? hidden : 't', type: 'EXTERNAL_TABLE' }],
+      }),
+      'bring-tables': () => ({
+        outcomes: [{ ...table, result: 'waiting', message: 'hidden', isHidden: true }],
+        left: [],
+      }),
+      'drop-left': ({ names }) => {
+        dropLeft(names)
+        return {}
+      },
+    },
+  )
+  await until('it is begun', async () => (await run.objects()).some(({ isHidden }) => isHidden))
+  return run
+}
+
+test.concurrent.each(['reset', 'delete'] as const)(
+  'a %s drops the hidden table that a migration has begun, and forgets its objects',
+  async (command) => {
+    const dropped: string[] = []
+    await using run = await begun((names) => dropped.push(...names))
+    const { migrationName, handlers } = run
+    const asked = { migrationName, forceStop: true }
+    if (command === 'reset') await handlers.reset(asked, undefined as never)
+    else await handlers.delete(asked, undefined as never)
+    expect(dropped).toEqual([hidden])
+    expect(await run.objects()).toEqual([])
+  },
+)
+
+test.concurrent('a migration is deleted though its hidden table cannot be dropped', async () => {
+  await using run = await begun(() => {
+    throw new StoreError('unreachable', 'the target is away')
+  })
+  const { migrationName, handlers } = run
+  await handlers.delete({ migrationName, forceStop: true }, undefined as never)
+  expect(await run.objects()).toEqual([])
+})

@@ -310,7 +310,9 @@ test('a failure of a live migration is tried again as a change that was told: it
   await noteFailures(ledger, 'work', { item: '1', failures }, forever)
   const retried = async (isLive: boolean) => {
     const migration = { workId: 'work', root: Buffer.from('root'), isLive }
-    const pages = await Array.fromAsync(retryItems(ledger, migration, { upTo: Number.MAX_SAFE_INTEGER }))
+    const pages = await Array.fromAsync(
+      retryItems(ledger, migration, { upTo: Number.MAX_SAFE_INTEGER }, () => new Set()),
+    )
     return pages.flat().map(({ lane, item }) => ({ lane, ...decodeItem(item) }))
   }
   const [folder, gone] = [Buffer.from('in'), Buffer.from('gone')]
@@ -330,7 +332,8 @@ test('an export has all failures, in parts of which only the first has the names
   const paths = Array.from({ length: 4_100 }, (_, index) => `/${'long '.repeat(60)}${index}`)
   await noteFailures(ledger, 'one', { item: '1', failures: paths.map(failure) }, forever)
   const record = migrationRecord({ internalId: 'one' })
-  const fakes = { failures: ledger, figures: { record: () => Promise.resolve(record) } }
+  const rules = { known: () => Promise.resolve({ exclusions: [], inclusions: [] }) }
+  const fakes = { failures: ledger, rules, figures: { record: () => Promise.resolve(record) } }
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- an export asks for no more
   const handlers = failureHandlers(fakes as unknown as FailureDependencies)
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- nor of the call

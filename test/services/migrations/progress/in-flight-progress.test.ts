@@ -13,7 +13,8 @@ import { migrationRecord } from '../../../support/migration-records.ts'
 import { until } from '../../../support/until.ts'
 import { createMove } from '../../engine/move-folder.ts'
 
-const record = migrationRecord({ state: 'RUNNING', started: new Date(Date.now() - 10_000).toISOString() })
+const startedAt = new Date(Date.now() - 10_000).toISOString()
+const record = migrationRecord({ state: 'RUNNING', started: startedAt, listed: startedAt })
 const workId = record.internalId
 
 /** What is shown of the migration. */

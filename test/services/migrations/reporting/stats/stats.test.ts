@@ -108,8 +108,47 @@ test.for([
   // What is gone from the source is not missing at the target.
   ['COMPLETED', { filesMigrated: 400, filesVanished: 600, bytesScanned: 1e9 }, 0, 100],
 ] as const)('%s with %j and %i failures is at %i %%', ([state, counts, failed, percentage]) => {
-  const { progress } = progressOf(figuresOf({ state }, { filesScanned: 1_000, ...counts }, { failed }))
+  const listed = '2026-03-01T12:00:00.000Z'
+  const { progress } = progressOf(
+    figuresOf({ state, listed }, { filesScanned: 1_000, ...counts }, { failed }),
+  )
   expect(progress.migratedPercentage).toBe(percentage)
+})
+
+test('there is no percentage until everything is listed, but of a scan of an earlier release that is over', () => {
+  const found = { filesScanned: 1_000, filesMigrated: 500 }
+  const percentageIn = (record: Partial<WithFigures['record']>) =>
+    progressOf(figuresOf(record, found)).progress.migratedPercentage
+  expect(percentageIn({ state: 'RUNNING' })).toBeUndefined()
+  expect(percentageIn({ state: 'STOPPED', kind: 'live' })).toBeUndefined()
+  expect(percentageIn({ state: 'COMPLETED' })).toBe(100)
+  const scanned = '2026-03-01T12:00:00.000Z'
+  expect(percentageIn({ state: 'STOPPED', kind: 'live', scanned })).toBe(50)
+})
+
+test('what failed once and was found again is superseded, as far as nothing of it is a failure any more', () => {
+  const counts = {
+    filesScanned: 10,
+    bytesScanned: 1_000,
+    filesMigrated: 5,
+    bytesMigrated: 480,
+    filesVanished: 1,
+    bytesVanished: 120,
+    failures: 5,
+    filesFailed: 5,
+    bytesFailed: 500,
+    filesRetried: 1,
+    bytesRetried: 100,
+  }
+  const supersededWith = (failed: number) =>
+    progressOf(figuresOf({ state: 'LIVE', kind: 'live' }, counts, { failed })).progress
+  expect(supersededWith(0)).toMatchObject({ filesSuperseded: 5, bytesSuperseded: 520, totalBytes: 1_000 })
+  expect(supersededWith(2)).toMatchObject({ filesSuperseded: 3, bytesSuperseded: 320 })
+  expect(supersededWith(4)).toMatchObject({ filesSuperseded: 1, bytesSuperseded: 120 })
+  // An earlier release did not count which failures had been found.
+  const { filesFailed: _files, bytesFailed: _bytes, ...earlier } = counts
+  const { progress } = progressOf(figuresOf({ state: 'LIVE', kind: 'live' }, earlier))
+  expect(progress).toMatchObject({ filesSuperseded: 1, bytesSuperseded: 120 })
 })
 
 test('what was gone before it was copied is told, but not where it is looked at again', () => {
@@ -119,6 +158,7 @@ test('what was gone before it was copied is told, but not where it is looked at 
   expect(progressIn('once')).toMatchObject(vanished)
   expect(progressIn('recurring')).toMatchObject(vanished)
   for (const name of Object.keys(vanished)) expect(progressIn('live')).not.toHaveProperty(name)
+  for (const kind of ['once', 'live'] as const) expect(progressIn(kind).filesSuperseded).toBe(600)
 })
 
 test('what follows its source has no end that could be estimated', () => {

@@ -1,0 +1,43 @@
+import { expect, test } from 'vitest'
+import type { Rule } from '../../../../subjects/migrations/model/rules.ts'
+import { pathFromText } from '../../../../services/drivers/paths/path-text.ts'
+import { exclusionsOf } from '../../../../services/migrations/rules/excluded.ts'
+import { normalRule } from '../../../../services/migrations/rules/normal.ts'
+
+const rule = (fields: Partial<Rule>): Rule => normalRule({ id: 'one', ...fields } as Rule)
+const txt = rule({ type: 'regex', regex: '**.txt', patternType: 'GLOB' })
+const place = rule({ type: 'paths', paths: ['/root/a'] })
+const large = rule({ type: 'fileSize', value: 0, unit: 'B' })
+
+function excludedBy(lists: { exclusions?: Rule[]; inclusions?: Rule[] }, ...paths: string[]): string[] {
+  const isExcluded = exclusionsOf({ exclusions: [], inclusions: [], ...lists }, { path: '/root' })
+  return paths.filter((path) => isExcluded({ path: pathFromText(path), isFolder: false }))
+}
+
+test('a path is excluded by its own name and by that of a folder above it, below the folder of the migration', () => {
+  const paths = ['/root/a', '/root/a/b', '/root/ab', '/root/c/d.txt', '/root/c/d']
+  expect(excludedBy({ exclusions: [txt, place] }, ...paths)).toEqual([
+    '/root/a',
+    '/root/a/b',
+    '/root/c/d.txt',
+  ])
+  const root = rule({ type: 'paths', paths: ['/root'] })
+  expect(excludedBy({ exclusions: [root] }, ...paths)).toEqual([])
+})
+
+test('what no inclusion takes is excluded, unless size or time decide that', () => {
+  const paths = ['/root/a/b', '/root/c']
+  expect(excludedBy({ inclusions: [place] }, ...paths)).toEqual(['/root/c'])
+  expect(excludedBy({ inclusions: [place, large] }, ...paths)).toEqual([])
+  expect(excludedBy({ exclusions: [large] }, ...paths)).toEqual([])
+})
+
+test('of a list that would keep others waiting the first paths are looked at', () => {
+  const regex = `${'[a-z]{1,20}/'.repeat(40)}.*\\.txt`
+  const costly = rule({ type: 'regex', regex: `.*\\.txt|${regex}`, patternType: 'JAVA_PCRE' })
+  const paths = Array.from({ length: 10_000 }, (_, index) => `/root/${'folder/'.repeat(20)}${index}.txt`)
+  const found = excludedBy({ exclusions: [costly] }, ...paths)
+  expect(found.length).toBeGreaterThan(0)
+  expect(found).toEqual(paths.slice(0, found.length))
+  expect(found.length).toBeLessThan(paths.length)
+})
