@@ -1,5 +1,6 @@
 import { expect } from 'vitest'
 import { assignments } from '../../subjects/access/assignments.ts'
+import { keys } from '../../subjects/access/keys.ts'
 import { roles } from '../../subjects/access/roles.ts'
 import { settings } from '../../subjects/access/settings.ts'
 import { bandwidth, unlimited } from '../../subjects/migrations/bandwidth.ts'
@@ -81,6 +82,28 @@ chromiumTest('an administrator makes a role, assigns it, and changes settings', 
   await dialog.locator('label', { hasText: 'URL' }).getByText('*').waitFor()
   await page.keyboard.press('Escape')
   await dialog.waitFor({ state: 'detached' })
+
+  // The command of each of both pages lists what the page does.
+  const shown = (command: string) => page.locator('code').getByText(command, { exact: true })
+  await visit(page, platform, '/account/keys?add=1', 'API keys')
+  await dialog.getByRole('textbox', { name: 'Name' }).fill('own')
+  await dialog.getByRole('button', { name: 'Create', exact: true }).click()
+  await page.getByRole('button', { name: 'Done', exact: true }).click()
+  await platform.call(keys.create, {
+    name: 'of-another',
+    capabilities: { pub: noRules.pub, sub: noRules.sub },
+  })
+  await visit(page, platform, '/administration/keys', 'All keys')
+  await shown('gantry keys list').waitFor()
+  for (const name of ['own', 'of-another'])
+    await page.getByRole('button', { name: `Revoke ${name}` }).waitFor()
+  await visit(page, platform, '/account/keys', 'API keys')
+  await page.getByRole('button', { name: 'Revoke own' }).waitFor()
+  await shown('gantry keys list --own').waitFor()
+  expect(await page.getByRole('button', { name: 'Revoke of-another' }).count()).toBe(0)
+  await page.getByText('As curl', { exact: true }).click()
+  await page.locator('code').getByText('/api/v1/keys?own=true').waitFor()
+  await page.getByText('As a command', { exact: true }).click()
 
   // What went wrong stays at the end of the page until somebody begins something else, or something goes well.
   const fail = async (verb: string, name: string) => {

@@ -17,8 +17,18 @@ import { metadataRules } from '../../subjects/metadata/rules.ts'
 import { migrations } from '../../subjects/migrations/migrations.ts'
 import { alerts } from '../../subjects/observability/alerts.ts'
 import { chromiumTest, openChromium } from '../support/chromium.ts'
+import { createFolder } from '../support/migrations.ts'
 import { until } from '../support/until.ts'
-import { addressOf, expectNone, openPage, signIn, startWithUi, visit } from './support.ts'
+import {
+  addressOf,
+  choose,
+  expectNone,
+  openPage,
+  signIn,
+  startWithUi,
+  violationsOf,
+  visit,
+} from './support.ts'
 
 chromiumTest('somebody adds two folders, plans, migrates, verifies, makes a key and revokes it', async () => {
   await using platform = await startWithUi()
@@ -146,6 +156,11 @@ chromiumTest('somebody adds two folders, plans, migrates, verifies, makes a key 
   await page.getByText('Complete', { exact: true }).waitFor()
   await page.getByRole('heading', { level: 1 }).locator('..').getByText('completed').waitFor()
 
+  // What to do next is said, until it is done.
+  const next = page.getByRole('note').filter({ hasText: 'Next: verify that the target matches the source' })
+  await next.getByRole('button', { name: 'Verify' }).waitFor()
+  expectNone(await violationsOf(page))
+
   // Rules of both sorts are made here, too, and are the migration's.
   await page.getByRole('tab', { name: 'Rules' }).click()
   await page.getByRole('button', { name: 'Create an exclusion' }).waitFor()
@@ -162,10 +177,12 @@ chromiumTest('somebody adds two folders, plans, migrates, verifies, makes a key 
   await page.getByRole('button', { name: 'Remove all-files' }).click()
   await page.getByText('No inclusions.').waitFor()
 
-  await page.getByRole('tab', { name: 'Verifications' }).click()
-  await page.getByRole('button', { name: 'Verify' }).click()
+  await page.getByRole('tab', { name: 'Overview' }).click()
+  await next.getByRole('button', { name: 'Verify' }).click()
   await page.getByRole('dialog').getByRole('button', { name: 'Verify' }).click()
   await page.getByText('Verification started').waitFor()
+  await next.waitFor({ state: 'detached' })
+  await page.getByRole('tab', { name: 'Verifications' }).click()
   await page.getByRole('cell', { name: 'complete', exact: true }).waitFor()
   await page.getByRole('dialog').waitFor({ state: 'detached' })
 
@@ -270,6 +287,81 @@ chromiumTest('somebody adds two folders, plans, migrates, verifies, makes a key 
   expectNone(complaints)
   rmSync(folder, { recursive: true })
 })
+
+chromiumTest(
+  'whoever has no stores yet adds them while creating a migration, and loses nothing',
+  async () => {
+    await using platform = await startWithUi()
+    using folder = createFolder('from', 'to')
+    writeFileSync(join(folder.from, 'a'), 'content')
+    await using browser = await openChromium()
+    const { page, complaints } = await openPage(browser.context)
+    await signIn(page, platform, 'administrator')
+    await visit(page, platform, '/new-migration', 'Create a migration')
+    await page.getByText('There is no source yet.').waitFor()
+    await page.getByText('There is no target yet.').waitFor()
+    // What is filled in before stays.
+    await page.getByText('Live', { exact: true }).click()
+    await page.getByRole('textbox', { name: 'Migration name' }).fill('on-the-way')
+    await page.setViewportSize({ width: 360, height: 740 })
+    for (const colorScheme of ['light', 'dark'] as const) {
+      await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' })
+      expectNone(await violationsOf(page))
+    }
+    const dialog = page.getByRole('dialog')
+    const add = async (button: string, name: string, role: string, root: string) => {
+      // A keyboard is enough.
+      await page.getByRole('button', { name: button }).focus()
+      await page.keyboard.press('Enter')
+      await dialog.getByRole('textbox', { name: 'Store name' }).fill(name)
+      const chosen = dialog.getByRole('combobox', { name: 'Role' })
+      if ((await chosen.inputValue()) !== role) await choose(page, 'Role', role)
+      await dialog.getByRole('textbox', { name: 'Root folder' }).fill(root)
+      await page.keyboard.press('Enter')
+      await dialog.waitFor({ state: 'detached' })
+      await page
+        .locator(':focus')
+        .and(page.getByRole('button', { name: button }))
+        .waitFor()
+    }
+    const fits = async () =>
+      Boolean(
+        await page.evaluate('document.documentElement.scrollWidth <= document.documentElement.clientWidth'),
+      )
+    const isChosen = async (field: string, name: string) =>
+      until(
+        `${name} is chosen`,
+        async () => (await page.getByRole('combobox', { name: field }).first().inputValue()) === name,
+      )
+    expect(await fits()).toBe(true)
+    await add('Add a source', 'here', 'source', folder.from)
+    await isChosen('Source', 'here')
+    await page.getByText('There is no source yet.').waitFor({ state: 'detached' })
+    await page.getByText('Still needed: Target').waitFor()
+    await add('Add a target', 'there', 'target', folder.to)
+    await isChosen('Target', 'there')
+    // One who changes their mind in the dialog has the new store where it belongs.
+    await add('Add a source', 'elsewhere', 'target', folder.to)
+    await isChosen('Target', 'elsewhere')
+    // Nor is anything lost by closing the dialog, or by loading the page again.
+    await page.getByRole('button', { name: 'Add a target' }).click()
+    await dialog.getByRole('textbox', { name: 'Store name' }).fill('nowhere')
+    await page.keyboard.press('Escape')
+    await dialog.waitFor({ state: 'detached' })
+    await page.reload()
+    await isChosen('Source', 'here')
+    await isChosen('Target', 'elsewhere')
+    expect(await page.getByRole('textbox', { name: 'Migration name' }).inputValue()).toBe('on-the-way')
+    await page.getByRole('button', { name: 'Create and plan' }).click()
+    await page.getByText('This is a preview. No file has been changed.').waitFor()
+    expect(await platform.call(migrations.get, { migrationId: 'on-the-way' })).toMatchObject({
+      source: 'here',
+      target: 'elsewhere',
+      scanOnlyMigration: false,
+    })
+    expectNone(complaints)
+  },
+)
 
 chromiumTest('whoever may only look is offered nothing else', async () => {
   await using platform = await startWithUi()
@@ -415,8 +507,7 @@ chromiumTest('search finds pages, objects and actions with the keyboard', async 
   await page.getByRole('option', { name: 'viewer Role' }).waitFor()
   await search.fill('no-temporary')
   await page.getByRole('option', { name: 'no-temporary Exclusion' }).click()
-  await page.getByRole('heading', { level: 1, name: 'Rules' }).waitFor()
-  await page.getByRole('cell', { name: 'no-temporary', exact: true }).waitFor()
+  await page.getByRole('heading', { level: 1, name: 'no-temporary' }).waitFor()
   await page.keyboard.press('Control+k')
   // Where verifications are, which have no page of their own.
   await search.fill('verif')

@@ -34,6 +34,7 @@ import {
   differenceKinds,
   differencesText,
   isOutdated,
+  isToVerify,
   outcomeText,
   resultText,
   sideText,
@@ -234,6 +235,16 @@ test('a verification is of before when the migration has completed since', () =>
   expect(isOutdated({ finishedAt: then }, { migrationCompleteTime: before })).toBe(false)
   expect(isOutdated({ finishedAt: then }, { migrationCompleteTime: after })).toBe(true)
   expect(isOutdated({ finishedAt: then }, {})).toBe(false)
+  const once = { state: 'COMPLETED', scanOnlyMigration: true, recurringMigration: false } as const
+  const isAsked = (totalDiscrepancies: number, migrationCompleteTime: string, more: object = {}) =>
+    isToVerify({ ...once, migrationCompleteTime, ...more }, { totalDiscrepancies, finishedAt: then })
+  expect(isToVerify(once, undefined)).toBe(true)
+  expect(isAsked(0, before)).toBe(false)
+  expect(isAsked(0, after)).toBe(true)
+  // Those have a notice of their own.
+  expect(isAsked(2, after)).toBe(false)
+  expect(isAsked(0, after, { state: 'RUNNING' })).toBe(false)
+  expect(isAsked(0, after, { recurringMigration: true })).toBe(false)
 })
 
 test('a mode is what the contract takes for it, and fields of another mode are not sent', () => {

@@ -7,6 +7,7 @@ import { bandwidth } from '../../subjects/migrations/bandwidth.ts'
 import { migrations } from '../../subjects/migrations/migrations.ts'
 import { verifications } from '../../subjects/migrations/verifications.ts'
 import { exclusions } from '../../subjects/rules/exclusions.ts'
+import { inclusions } from '../../subjects/rules/inclusions.ts'
 import { chromiumTest, openChromium } from '../support/chromium.ts'
 import { until } from '../support/until.ts'
 import {
@@ -169,6 +170,102 @@ chromiumTest(
     await page.click('button')
     await page.waitForURL(addressOf(platform, '/migrations/first'))
     await page.getByRole('heading', { level: 1, name: 'first' }).waitFor()
+    expectNone(complaints)
+  },
+)
+
+chromiumTest(
+  'a plan shows what each rule leaves out, and a rule which paths and migrations are its',
+  async () => {
+    await using platform = await startWithUi()
+    using folder = await addStores(platform)
+    for (const name of ['kept', 'old', 'other']) mkdirSync(join(folder.from, name))
+    for (const name of ['a', 'b.tmp', 'c.tmp']) writeFileSync(join(folder.from, 'kept', name), name)
+    writeFileSync(join(folder.from, 'top'), 'top')
+    const glob = { patternType: 'GLOB' } as const
+    await platform.call(exclusions['create-regex'], { id: 'temporary', regex: '*.tmp', ...glob })
+    await platform.call(exclusions['create-regex'], { id: 'mistyped', regex: '*.tpm', ...glob })
+    await platform.call(exclusions['create-paths'], {
+      id: 'folders',
+      description: 'folders that nobody needs',
+      paths: ['/old', '/older'],
+    })
+    const ids = ['temporary', 'mistyped', 'folders']
+    await platform.call(inclusions['create-regex'], { id: 'wanted', regex: '/{kept,old}', ...glob })
+    await platform.call(migrations.create, {
+      migrationId,
+      path: '/',
+      source: 'here',
+      target: 'there',
+      scanOnlyMigration: true,
+      exclusions: ids,
+      inclusions: ['wanted'],
+    })
+    await using browser = await openChromium()
+    const { page, complaints } = await openPage(browser.context)
+    await signIn(page, platform, 'administrator')
+    const leftOut = page.getByRole('table', { name: 'Left out by rules' })
+    const isShown = async () => {
+      await leftOut.getByRole('row', { name: 'temporary glob *.tmp 2 0' }).waitFor()
+      await leftOut.getByRole('row', { name: 'folders 2 paths folders that nobody needs 0 1' }).waitFor()
+      await leftOut.getByRole('row', { name: 'mistyped leaves out nothing glob *.tpm 0 0' }).waitFor()
+      await leftOut.getByRole('row', { name: /^No inclusion matches/ }).waitFor()
+      expect(await leftOut.getByText('leaves out nothing').count()).toBe(1)
+      // What comes with every migration is told only where it leaves out something.
+      expect(await leftOut.getByRole('row').count()).toBe(5)
+      await page.getByText('An exclusion that leaves out nothing may be mistyped').waitFor()
+    }
+    const isAccessible = async () => {
+      await page.setViewportSize({ width: 360, height: 740 })
+      for (const colorScheme of ['light', 'dark'] as const) {
+        await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' })
+        expectNone(await violationsOf(page))
+      }
+      expect(
+        await page.evaluate('document.documentElement.scrollWidth <= document.documentElement.clientWidth'),
+      ).toBe(true)
+      await page.setViewportSize({ width: 1280, height: 800 })
+    }
+    // At the last step of creating one, and on its page.
+    await visit(page, platform, `/new-migration?plan=${migrationId}`, 'Create a migration')
+    await isShown()
+    await isAccessible()
+    await visit(page, platform, `/migrations/${migrationId}?tab=Plan`, migrationId)
+    await isShown()
+
+    // From there to a rule, to a migration that uses it, and back.
+    await leftOut.getByRole('link', { name: 'folders' }).click()
+    await page.getByRole('heading', { level: 1, name: 'folders' }).waitFor()
+    await page.getByText('folders that nobody needs').waitFor()
+    const paths = page.getByRole('table', { name: 'Paths' })
+    for (const path of ['/old', '/older'])
+      await paths.getByRole('cell', { name: path, exact: true }).waitFor()
+    await page.getByText('exclusions get folders').waitFor()
+    await isAccessible()
+    await page.getByRole('table', { name: 'Migrations' }).getByRole('link', { name: migrationId }).click()
+    await page.getByRole('heading', { level: 1, name: migrationId }).waitFor()
+    await page.getByRole('table', { name: 'Inclusions' }).getByRole('link', { name: 'wanted' }).click()
+    await page.getByRole('heading', { level: 1, name: 'wanted' }).waitFor()
+    await page.getByText('glob /{kept,old}').waitFor()
+    const remove = page.getByRole('button', { name: 'Delete' })
+    await until('it is known that it is in use', async () => remove.isDisabled())
+    await page.goBack()
+    await page.getByRole('button', { name: 'Remove wanted' }).click()
+    await page.getByText('No inclusions.').waitFor()
+    await page.goForward()
+    await page.getByText('No migration uses this rule.').waitFor()
+    await remove.click()
+    await page.getByRole('textbox', { name: 'Type wanted to confirm' }).fill('wanted')
+    await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click()
+    await page.getByRole('heading', { level: 1, name: 'Rules' }).waitFor()
+    await page.getByRole('link', { name: 'mistyped' }).click()
+    await page.getByRole('heading', { level: 1, name: 'mistyped' }).waitFor()
+    // What comes with the platform has a page, too, and stays.
+    await page.getByRole('navigation', { name: 'Belongs to' }).getByRole('link', { name: 'Rules' }).click()
+    await page.getByRole('link', { name: 'default-unfinished-files' }).click()
+    await page.getByRole('heading', { level: 1, name: 'default-unfinished-files' }).waitFor()
+    await page.getByRole('table', { name: 'Migrations' }).getByRole('link', { name: migrationId }).waitFor()
+    expect(await page.getByRole('button', { name: 'Delete' }).count()).toBe(0)
     expectNone(complaints)
   },
 )

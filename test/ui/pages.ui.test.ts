@@ -30,6 +30,8 @@ const pages: readonly (readonly [path: string, title: string])[] = [
   ['/stores/source/here?path=/one', 'here'],
   [`/stores/target/${named}`, hostileNames.markup],
   ['/rules', 'Rules'],
+  [`/rules/exclusions/${named}`, hostileNames.markup],
+  ['/rules/inclusions/listed', 'listed'],
   ['/mappings', 'Path mappings'],
   ['/agents', 'Agents'],
   ['/bandwidth', 'Bandwidth'],

@@ -12,6 +12,7 @@ import { migrations } from '../../subjects/migrations/migrations.ts'
 import { verifications } from '../../subjects/migrations/verifications.ts'
 import { alerts } from '../../subjects/observability/alerts.ts'
 import { exclusions } from '../../subjects/rules/exclusions.ts'
+import { inclusions } from '../../subjects/rules/inclusions.ts'
 import { pathMappings } from '../../subjects/rules/path-mappings.ts'
 import { registration } from '../support/example-extension.ts'
 import { addLocal } from '../support/migrations.ts'
@@ -69,6 +70,10 @@ export async function fill(platform: TestPlatform, root: string): Promise<void> 
     id: hostileNames.markup,
     regex: '.*[.]tmp',
     description: hostileNames.turned,
+  })
+  await platform.call(inclusions['create-paths'], {
+    id: 'listed',
+    paths: ['/one', `/${hostileNames.turned}`, `/${hostileNames.long}`],
   })
   await platform.call(pathMappings.create, {
     pathMappingId: hostileNames.markup,

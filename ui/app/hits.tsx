@@ -141,16 +141,16 @@ function useHits(): readonly Hit[] {
         label: migrationName,
         to: `/metadata/migrations/${encoded(migrationName)}`,
       })),
-      ...filtered(
-        'Exclusion',
-        '/rules?',
-        allExclusions.map(({ id }) => id),
-      ),
-      ...filtered(
-        'Inclusion',
-        '/rules?tab=Inclusions&',
-        allInclusions.map(({ id }) => id),
-      ),
+      ...allExclusions.map(({ id }) => ({
+        kind: 'Exclusion',
+        label: id,
+        to: `/rules/exclusions/${encoded(id)}`,
+      })),
+      ...allInclusions.map(({ id }) => ({
+        kind: 'Inclusion',
+        label: id,
+        to: `/rules/inclusions/${encoded(id)}`,
+      })),
       ...filtered(
         'Alert rule',
         '/alerts?tab=Rules&',

@@ -221,6 +221,7 @@ const inner: readonly Place[] = [
   { path: '/new-migration', load: () => import('../pages/migrations/new-migration.tsx') },
   { path: '/migrations/$migrationId', load: () => import('../pages/migrations/migration.tsx') },
   { path: '/stores/$role/$fileSystemId', load: () => import('../pages/stores/store.tsx') },
+  { path: '/rules/$effect/$id', load: () => import('../pages/stores/rule.tsx') },
   { path: '/metadata/migrations/$migrationName', load: () => import('../pages/metadata/migration.tsx') },
   { path: '/metadata/catalogs/$catalogId', load: () => import('../pages/metadata/catalog.tsx') },
   { path: '/extensions/$prefix', load: () => import('../pages/extensions/extension.tsx') },

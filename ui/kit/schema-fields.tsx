@@ -10,7 +10,7 @@ import {
   Textarea,
   TextInput,
 } from '@mantine/core'
-import { useState } from 'react'
+import { Fragment, type ReactNode, useState } from 'react'
 import type { Problem } from '../../subjects/kit/errors.ts'
 import {
   epochKeyword,
@@ -67,6 +67,7 @@ export function SchemaFields({
   usual = {},
   isFilter = false,
   withFocus = false,
+  below = {},
 }: {
   readonly schema: JsonSchema
   readonly values: Values
@@ -81,26 +82,30 @@ export function SchemaFields({
   readonly isFilter?: boolean
   /** Whether the first of them is where one types when the dialog opens. */
   readonly withFocus?: boolean
+  /** What else belongs to a field, by its name. */
+  readonly below?: Readonly<Record<string, ReactNode>>
 }) {
   const fields = Object.entries(schema.properties ?? {}).filter(([, field]) => !isWithoutContent(field))
   return fields.map(([name, field], index) => (
-    <Field
-      key={name}
-      name={name}
-      schema={field}
-      value={own(values, name)}
-      usual={own(usual, name) ?? field[usualKeyword] ?? field.default}
-      onChange={(value) => {
-        const { [name]: _before, ...others } = values
-        onChange(value === undefined ? others : { ...others, [name]: value })
-      }}
-      isRequired={schema.required?.includes(name) === true}
-      isSecret={secrets.includes(name)}
-      choices={own(choices, name)}
-      problem={problems.find((one) => fieldsIn(one.field).includes(name))?.problem}
-      isFilter={isFilter}
-      isFirst={withFocus && index === 0}
-    />
+    <Fragment key={name}>
+      <Field
+        name={name}
+        schema={field}
+        value={own(values, name)}
+        usual={own(usual, name) ?? field[usualKeyword] ?? field.default}
+        onChange={(value) => {
+          const { [name]: _before, ...others } = values
+          onChange(value === undefined ? others : { ...others, [name]: value })
+        }}
+        isRequired={schema.required?.includes(name) === true}
+        isSecret={secrets.includes(name)}
+        choices={own(choices, name)}
+        problem={problems.find((one) => fieldsIn(one.field).includes(name))?.problem}
+        isFilter={isFilter}
+        isFirst={withFocus && index === 0}
+      />
+      {own(below, name)}
+    </Fragment>
   ))
 }
 

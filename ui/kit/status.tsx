@@ -39,7 +39,7 @@ const bad = [
   ...Object.keys(errors),
   'conflict',
 ]
-const warning = ['STOPPING', 'warning', 'warn', 'held']
+const warning = ['STOPPING', 'warning', 'warn', 'held', 'leaves out nothing']
 
 const colours = new Map(
   (

@@ -11,13 +11,13 @@ import { Action } from '../../kit/action.tsx'
 import { Differences } from './differences.tsx'
 import { Download } from '../../kit/download.tsx'
 import { Empty } from '../../kit/empty.tsx'
-import { FormDialog } from '../../kit/form-dialog.tsx'
 import { sizeText } from '../../../subjects/kit/binary-size.ts'
 import { countOf, localTime } from '../../kit/format.ts'
 import { Status } from '../../kit/status.tsx'
 import { type Column, Table } from '../../kit/table.tsx'
 import { timeColumn } from '../../kit/time-column.tsx'
 import { differencesText, sideText } from './verification-text.ts'
+import { Verify } from './verify.tsx'
 
 const verificationColumns = (path: string): readonly Column<Verification>[] => [
   timeColumn('Created', ({ createdAt }) => createdAt),
@@ -96,14 +96,7 @@ export function Verifications({ migration: { migrationId, path } }: { readonly m
   return (
     <>
       <Group mb="sm">
-        <FormDialog
-          button="Verify"
-          contract={verifications.create}
-          verb="Verify"
-          done="Verification started"
-          given={{ migrationId }}
-          initial={{ level: 'size' }}
-        />
+        <Verify migrationId={migrationId} />
       </Group>
       {data?.length === 0 && (
         <Empty>

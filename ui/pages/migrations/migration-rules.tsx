@@ -4,7 +4,6 @@ import type { Output } from '../../../subjects/kit/contract.ts'
 import type { Migration } from '../../../subjects/migrations/model/model.ts'
 import type { RuleView } from '../../../subjects/migrations/model/rules.ts'
 import { exclusions } from '../../../subjects/rules/exclusions.ts'
-import { inclusions } from '../../../subjects/rules/inclusions.ts'
 import { migrations } from '../../../subjects/migrations/migrations.ts'
 import { mayCall, useAll, useAnswer, useCommand } from '../../data/calls.ts'
 import { useSession } from '../../data/session-context.ts'
@@ -14,17 +13,19 @@ import { CreateRule } from '../../kit/create-rule.tsx'
 import { FormDialog } from '../../kit/form-dialog.tsx'
 import { Named } from '../../kit/named.tsx'
 import { Section } from '../../kit/page.tsx'
+import { RuleLink } from '../../kit/rule-link.tsx'
 import { RuleMatches } from '../../kit/rule-matches.tsx'
 import { Status } from '../../kit/status.tsx'
 import { type Column, Table } from '../../kit/table.tsx'
+import { ruleContracts, type RuleList } from '../../data/rules.ts'
 
 /** What a migration leaves out, and what it does with a path. */
 export function MigrationRules({ migration }: { readonly migration: Migration }) {
   const { migrationId, pathMappings } = migration
   return (
     <>
-      <Attached migrationId={migrationId} contracts={exclusions} title="Exclusions" />
-      <Attached migrationId={migrationId} contracts={inclusions} title="Inclusions" />
+      <Attached migrationId={migrationId} effect="exclusions" title="Exclusions" />
+      <Attached migrationId={migrationId} effect="inclusions" title="Inclusions" />
       {pathMappings.length > 0 && (
         <Section title="Path mappings">
           {pathMappings.map(({ id, sourcePath, targetPath }) => (
@@ -41,20 +42,21 @@ export function MigrationRules({ migration }: { readonly migration: Migration })
 
 function Attached({
   migrationId,
-  contracts,
+  effect,
   title,
 }: {
   readonly migrationId: string
-  readonly contracts: typeof exclusions | typeof inclusions
+  readonly effect: RuleList
   readonly title: string
 }) {
+  const contracts = ruleContracts[effect]
   const { data = [] } = useAnswer(contracts.attached, { migrationId })
   const { data: all = [] } = useAll(contracts.list, ({ id }) => id)
   const changes = [migrations.get.resource]
   const session = useSession()
   const attach = useCommand(contracts.attach, { changes })
   const columns: readonly Column<RuleView>[] = [
-    { label: 'Name', cell: ({ id }) => <Named>{id}</Named>, by: ({ id }) => id },
+    { label: 'Name', cell: ({ id }) => <RuleLink id={id} effect={effect} />, by: ({ id }) => id },
     { label: 'Matches', cell: (rule) => <RuleMatches rule={rule} />, width: 2 },
     {
       label: 'Actions',

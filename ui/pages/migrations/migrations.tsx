@@ -109,7 +109,7 @@ export default function MigrationsPage() {
       {data?.length === 0 && (
         <Empty>
           There are no migrations yet. A migration copies a folder from a source to a target: one-time, live
-          or recurring. If there are no stores yet, <Link to="/stores">add a source and a target</Link> first.
+          or recurring. If there are no stores yet, you add them when you create it.
         </Empty>
       )}
       {data !== undefined && data.length > 0 && (

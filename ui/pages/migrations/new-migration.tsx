@@ -1,6 +1,6 @@
 import { Button, Fieldset, Group, SegmentedControl, Stepper, Text } from '@mantine/core'
 import { useDisclosure } from '@mantine/hooks'
-import { Link, useNavigate } from '@tanstack/react-router'
+import { useNavigate } from '@tanstack/react-router'
 import { useEffect, useId, useState } from 'react'
 import { type Filesystem, filesystems } from '../../../subjects/filesystems/filesystems.ts'
 import type { Input } from '../../../subjects/kit/contract.ts'
@@ -13,11 +13,11 @@ import type { Migration } from '../../../subjects/migrations/model/model.ts'
 import { exclusions } from '../../../subjects/rules/exclusions.ts'
 import { inclusions } from '../../../subjects/rules/inclusions.ts'
 import { mayCall, useAll, useAnswer, useCommand } from '../../data/calls.ts'
+import { useEvents } from '../../data/events.ts'
 import { useSession } from '../../data/session-context.ts'
 import { AsCommand } from '../../kit/as-command.tsx'
 import { RequiredHint } from '../../kit/contract-form.tsx'
 import { CreateRule } from '../../kit/create-rule.tsx'
-import { Empty } from '../../kit/empty.tsx'
 import { Failure } from '../../kit/failure.tsx'
 import { StillNeeded } from '../../kit/form-buttons.tsx'
 import { labelOf } from '../../kit/format.ts'
@@ -44,6 +44,7 @@ import {
 } from './draft.ts'
 import { isSchedule, repeats, SchedulePreview } from './schedule-preview.tsx'
 import { Plan } from './plan.tsx'
+import { storeButtons } from './store-buttons.tsx'
 
 const pageTitle = 'Create a migration'
 const allMigrations = { to: '/migrations', label: 'Migrations' } as const
@@ -88,7 +89,8 @@ function WithStores({
 }) {
   const session = useSession()
   const { data: stores, error } = useAll(filesystems.list, ({ fileSystemId }) => fileSystemId)
-  if (stores === undefined || stores.length === 0)
+  useEvents(filesystems.list.resource)
+  if (stores === undefined)
     return (
       <Page
         title={pageTitle}
@@ -96,11 +98,7 @@ function WithStores({
         error={error}
         {...(!mayCall(session, filesystems.list) && { contract: filesystems.list })}
       >
-        {stores && (
-          <Empty>
-            A migration needs a source and a target. <Link to="/stores">Add them first.</Link>
-          </Empty>
-        )}
+        {null}
       </Page>
     )
   const planned = isPlanned ? known : undefined
@@ -197,6 +195,7 @@ function Steps({
     keepDraft(next)
     if (step === '') beginAtStep('1')
   }
+  const addStores = storeButtons(stores, (role, name) => change({ ...draft, [role]: name }))
   const open = ({ migrationId }: Migration) => {
     keepDraft(undefined)
     void navigate({ to: '/migrations/$migrationId', params: { migrationId } })
@@ -274,6 +273,7 @@ function Steps({
             values={draft}
             onChange={change}
             choices={choices}
+            below={addStores}
             {...(settings && { usual: settings })}
             problems={[
               ...problems,

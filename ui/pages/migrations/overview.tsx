@@ -24,6 +24,7 @@ import { MovedBy } from './moved-by.tsx'
 import { StateTimeline } from './state-timeline.tsx'
 import { targetState } from './target-state.ts'
 import { differenceKinds, outcomeText } from './verification-text.ts'
+import { NextVerify } from './verify.tsx'
 
 type Progress = Info['progress']
 
@@ -55,6 +56,7 @@ export function Overview({
       {verified !== undefined && verified.totalDiscrepancies > 0 && (
         <Differs verified={verified} isOutdated={isOutdated} />
       )}
+      <NextVerify migration={migration} verified={verified} />
       {progress && at && (
         <>
           {at.percentage !== undefined && (

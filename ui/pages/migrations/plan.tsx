@@ -1,6 +1,5 @@
 import { Alert, Button, Loader, Select, Text } from '@mantine/core'
 import { useEffect, useState } from 'react'
-import type { Output } from '../../../subjects/kit/contract.ts'
 import { migrations } from '../../../subjects/migrations/migrations.ts'
 import type { ActionPolicy } from '../../../subjects/migrations/model/terms.ts'
 import { useSession } from '../../data/session-context.ts'
@@ -9,11 +8,13 @@ import { Fact, Facts } from '../../kit/facts.tsx'
 import { sizeText } from '../../../subjects/kit/binary-size.ts'
 import { countText, wordsOf } from '../../kit/format.ts'
 import { Named } from '../../kit/named.tsx'
+import { Section } from '../../kit/page.tsx'
 import { Status } from '../../kit/status.tsx'
 import { type Column, Table } from '../../kit/table.tsx'
+import { ExcludedByRule } from './excluded-by-rule.tsx'
+import type { PlanView } from './excluding.ts'
 import { excludedText, filesText } from './figures-text.ts'
 
-type PlanView = Output<typeof migrations.plan>
 type Sample = PlanView['samples'][number]
 
 const columns: readonly Column<Sample>[] = [
@@ -119,32 +120,35 @@ export function Plan({
           you approve.
         </Alert>
       )}
-      {plan.samples.length > 0 && plan.samples.length < entriesIn(plan) && (
-        <Text size="sm" mt="sm">
-          {`The table shows a sample of ${countText(plan.samples.length)} of ${countText(entriesIn(plan))} paths. A path that is not in it may still be copied: test it under Rules of the migration.`}
-        </Text>
-      )}
+      <ExcludedByRule plan={plan} migrationId={migrationId} />
       {plan.samples.length > 0 && (
-        <Table
-          label="Sample paths of the plan"
-          rows={action === null ? plan.samples : plan.samples.filter((one) => one.action === action)}
-          columns={columns}
-          idOf={({ action: its, path }) => `${its} ${path}`}
-          searchedIn={searchedIn}
-          filters={
-            <Select
-              label="Action"
-              placeholder="any"
-              clearable
-              data={[...new Set(plan.samples.map((one) => one.action))].map((value) => ({
-                value,
-                label: wordsOf(value),
-              }))}
-              value={action}
-              onChange={setAction}
-            />
-          }
-        />
+        <Section title="Paths">
+          {plan.samples.length < entriesIn(plan) && (
+            <Text size="sm" mb="sm">
+              {`The table shows a sample of ${countText(plan.samples.length)} of ${countText(entriesIn(plan))} paths. A path that is not in it may still be copied: test it under Rules of the migration.`}
+            </Text>
+          )}
+          <Table
+            label="Sample paths of the plan"
+            rows={action === null ? plan.samples : plan.samples.filter((one) => one.action === action)}
+            columns={columns}
+            idOf={({ action: its, path }) => `${its} ${path}`}
+            searchedIn={searchedIn}
+            filters={
+              <Select
+                label="Action"
+                placeholder="any"
+                clearable
+                data={[...new Set(plan.samples.map((one) => one.action))].map((value) => ({
+                  value,
+                  label: wordsOf(value),
+                }))}
+                value={action}
+                onChange={setAction}
+              />
+            }
+          />
+        </Section>
       )}
       <Button variant="default" size="xs" mt="sm" onClick={() => setRound(round + 1)}>
         Plan again

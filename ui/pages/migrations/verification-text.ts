@@ -113,3 +113,18 @@ export function isOutdated(
     ends.some((end) => end !== undefined && Date.parse(end) > Date.parse(finishedAt))
   )
 }
+
+/**
+ * Whether a one-time migration is completed and nobody knows what its target is like since. Differences that were found are
+ * a notice of their own.
+ * @param verified its last verification that is complete
+ */
+export const isToVerify = (
+  migration: Pick<Migration, 'state' | 'scanOnlyMigration' | 'recurringMigration'> &
+    Parameters<typeof isOutdated>[1],
+  verified: Pick<Verification, 'totalDiscrepancies' | 'finishedAt'> | undefined,
+): boolean =>
+  migration.state === 'COMPLETED' &&
+  migration.scanOnlyMigration &&
+  !migration.recurringMigration &&
+  (verified === undefined || (verified.totalDiscrepancies === 0 && isOutdated(verified, migration)))

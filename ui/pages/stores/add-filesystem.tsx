@@ -1,6 +1,6 @@
 import { Modal, Select } from '@mantine/core'
 import { useState } from 'react'
-import { filesystems, kinds } from '../../../subjects/filesystems/filesystems.ts'
+import { type Filesystem, filesystems, kinds } from '../../../subjects/filesystems/filesystems.ts'
 import { type FilesystemKind, filesystemKinds } from '../../../subjects/filesystems/kinds.ts'
 import { useCheckFirst } from '../../kit/check-first.tsx'
 import { ContractForm, type ContractFormProps } from '../../kit/contract-form.tsx'
@@ -8,19 +8,26 @@ import { shownText } from '../../kit/format.ts'
 import { NotAllowed } from '../../kit/not-allowed.tsx'
 import { mayCall } from '../../data/calls.ts'
 import { reportOutcome } from '../../data/outcomes.ts'
+import type { Session } from '../../data/session.ts'
 import { useSession } from '../../data/session-context.ts'
 import { foreignFields } from './role.ts'
+
+/** Whether somebody may add a store of any kind. */
+export const mayAddStores = (session: Session): boolean =>
+  kinds.some((kind) => mayCall(session, filesystems[`create-${kind}`]))
 
 /** A form for each kind, made from the schema of its contract: another kind needs no line here. */
 export function AddFilesystem({
   role,
   isOpen,
   onClose,
+  onAdded,
 }: {
   /** The one that is missing. */
   readonly role: 'source' | 'target' | undefined
   readonly isOpen: boolean
   readonly onClose: () => void
+  readonly onAdded?: (store: Filesystem) => void
 }) {
   const session = useSession()
   const [kind, setKind] = useState<FilesystemKind>('local')
@@ -46,9 +53,10 @@ export function AddFilesystem({
           kind={kind}
           {...(opening.role && { initial: { role: opening.role } })}
           onCancel={onClose}
-          onDone={({ fileSystemId }) => {
-            reportOutcome(`Added ${fileSystemId}`)
+          onDone={(store) => {
+            reportOutcome(`Added ${store.fileSystemId}`)
             onClose()
+            onAdded?.(store)
           }}
         />
       ) : (

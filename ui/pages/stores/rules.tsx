@@ -1,19 +1,20 @@
 import { exclusions } from '../../../subjects/rules/exclusions.ts'
 import { inclusions } from '../../../subjects/rules/inclusions.ts'
-import { listed } from '../../../subjects/kit/plural.ts'
 import type { RuleView } from '../../../subjects/migrations/model/rules.ts'
 import { pollMs, useAll } from '../../data/calls.ts'
 import { useMigrations } from '../../data/migrations.ts'
-import { Action } from '../../kit/action.tsx'
+import { ruleContracts, type RuleList } from '../../data/rules.ts'
 import { CreateRule } from '../../kit/create-rule.tsx'
 import { Empty } from '../../kit/empty.tsx'
 import { Named } from '../../kit/named.tsx'
 import { Page } from '../../kit/page.tsx'
+import { RuleLink } from '../../kit/rule-link.tsx'
 import { ruleText } from '../../kit/rule-text.ts'
 import { RuleMatches } from '../../kit/rule-matches.tsx'
 import { type Column, Table } from '../../kit/table.tsx'
 import { Tabs } from '../../kit/tabs.tsx'
 import { useParam } from '../../kit/use-param.ts'
+import { DeleteRule, isOwn, originOf } from './rule-parts.tsx'
 
 /** What migrations leave out, and what they are about. */
 export default function RulesPage() {
@@ -23,65 +24,43 @@ export default function RulesPage() {
       <Tabs
         label="Kinds of rules"
         parts={{
-          Exclusions: <Rules contracts={exclusions} what="exclusion" />,
-          Inclusions: <Rules contracts={inclusions} what="inclusion" />,
+          Exclusions: <Rules effect="exclusions" what="exclusion" />,
+          Inclusions: <Rules effect="inclusions" what="inclusion" />,
         }}
       />
     </Page>
   )
 }
 
-type Contracts = typeof exclusions | typeof inclusions
-
-const originOf = (rule: RuleView) =>
-  rule.fsRestriction
-    ? 'target restriction'
-    : rule.sourceFsExclusion
-      ? 'source kind'
-      : rule.globalExclusion
-        ? 'all migrations'
-        : 'user-defined'
-
 /** What comes with the platform does not stand before what somebody has made. */
 const ownFirst = (rules: readonly RuleView[]): readonly RuleView[] => {
-  const isOwn = (rule: RuleView) => originOf(rule) === 'user-defined'
   return [...rules.filter(isOwn), ...rules.filter((rule) => !isOwn(rule))]
 }
 
-/** Why a rule has to stay. @param users names of migrations */
-const inUse = (users: readonly string[]): string | undefined =>
-  users.length === 0
-    ? undefined
-    : `In use by ${listed('migration', users)}: remove it under Rules of the migration first.`
-
-function Rules({ contracts, what }: { readonly contracts: Contracts; readonly what: string }) {
+function Rules({ effect, what }: { readonly effect: RuleList; readonly what: string }) {
+  const contracts = ruleContracts[effect]
   const { data } = useAll(contracts.list, ({ id }) => id, { everyMs: pollMs })
   const { data: migrations = [] } = useMigrations()
   const usersOf = (id: string) =>
     migrations
-      .filter(({ userDefinedExclusions, inclusions: included }) =>
-        (contracts === exclusions ? userDefinedExclusions : included).some((rule) => rule.id === id),
-      )
+      .filter((one) => one[effect].some((rule) => rule.id === id))
       .map(({ migrationId }) => migrationId)
   const columns: readonly Column<RuleView>[] = [
-    { label: 'Name', cell: ({ id }) => <Named>{id}</Named>, width: 1.5 },
+    {
+      label: 'Name',
+      // What a target cannot hold is no rule that can be asked for.
+      cell: ({ id, fsRestriction }) =>
+        fsRestriction ? <Named>{id}</Named> : <RuleLink id={id} effect={effect} />,
+      width: 1.5,
+    },
     { label: 'Matches', cell: (rule) => <RuleMatches rule={rule} />, width: 4 },
     { label: 'Origin', cell: originOf },
     {
       label: 'Actions',
       needs: [contracts.delete],
       cell: (rule) =>
-        originOf(rule) === 'user-defined' && (
-          <Action
-            contract={contracts.delete}
-            input={{ id: rule.id }}
-            of={rule.id}
-            isSmall
-            unless={inUse(usersOf(rule.id))}
-            confirm={{ name: rule.id, warning: 'A rule that a migration uses cannot be deleted.' }}
-          >
-            Delete
-          </Action>
+        isOwn(rule) && (
+          <DeleteRule effect={effect} id={rule.id} users={usersOf(rule.id)} of={rule.id} isSmall />
         ),
     },
   ]

@@ -1,6 +1,6 @@
 import { Button, Text } from '@mantine/core'
 import { Link } from '@tanstack/react-router'
-import { filesystems, type Filesystem, kinds } from '../../../subjects/filesystems/filesystems.ts'
+import { filesystems, type Filesystem } from '../../../subjects/filesystems/filesystems.ts'
 import { placeText } from '../../../subjects/filesystems/kinds.ts'
 import { migrations } from '../../../subjects/migrations/migrations.ts'
 import { mayCall, useAll } from '../../data/calls.ts'
@@ -13,7 +13,7 @@ import { Page, Section } from '../../kit/page.tsx'
 import { Status } from '../../kit/status.tsx'
 import { type Column, Table } from '../../kit/table.tsx'
 import { useParam } from '../../kit/use-param.ts'
-import { AddFilesystem } from './add-filesystem.tsx'
+import { AddFilesystem, mayAddStores } from './add-filesystem.tsx'
 import { roleOf } from './role.ts'
 
 const healthEveryMs = 30_000
@@ -24,7 +24,6 @@ export default function StoresPage() {
   useEvents(filesystems.list.resource)
   const [adding, setAdding] = useParam('add')
   const { data, error } = useAll(filesystems.list, ({ fileSystemId }) => fileSystemId)
-  const mayAdd = kinds.some((kind) => mayCall(session, filesystems[`create-${kind}`]))
   return (
     <Page
       title="Stores"
@@ -37,7 +36,7 @@ export default function StoresPage() {
               Create a migration
             </Button>
           )}
-          {mayAdd && <Button onClick={() => setAdding('1')}>Add a store</Button>}
+          {mayAddStores(session) && <Button onClick={() => setAdding('1')}>Add a store</Button>}
         </>
       }
     >
