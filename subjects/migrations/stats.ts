@@ -50,6 +50,8 @@ export const stats = resource('stats', {
   },
   cumulative: {
     summary: 'Show the total statistics of all migrations',
+    description:
+      'Adds up what each migration shows now: a reset, or the deletion of a migration, takes its earlier figures out of the total.',
     input: strict({}),
     output: Stats,
     errors: [],
