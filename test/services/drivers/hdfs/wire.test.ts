@@ -285,3 +285,22 @@ test.each(['RENAME', 'DELETE'])(
     expect([...names]).toEqual(['file'])
   },
 )
+
+test('where a file is replaced by two requests, the second one is sent though its job has ended after the first', async () => {
+  const job = new AbortController()
+  await using service = await startService((request, response, url) => {
+    const op = url.searchParams.get('op')
+    if (op === 'DELETE') job.abort(new Error('the job was stopped'))
+    if (op === 'CREATE' && !url.searchParams.has('data'))
+      response
+        .writeHead(307, { location: `http://${request.headers.host}/webhdfs/v1/x?op=CREATE&data=true` })
+        .end()
+    else if (op === 'CREATE') response.writeHead(201).end()
+    else if (op === 'GETFILESTATUS') json(response, 200, { FileStatus: { ...status, length: 0 } })
+    // A service that knows no option replaces nothing.
+    else json(response, 200, { boolean: !url.searchParams.has('renameoptions') })
+  })
+  const { driver, requests } = service
+  await withinJob(job.signal, () => driver.put(path, Buffer.alloc(0), {}))
+  expect(requests.slice(-2)).toEqual(['DELETE', 'RENAME'])
+})
