@@ -467,9 +467,10 @@ export class HdfsDriver implements Driver {
     try {
       await this.#cluster.rename(path, aside, what)
     } catch (error) {
-      if (error instanceof StoreError && error.failure === 'gone') return false
       if (isOpen(error)) await putBack()
-      throw error
+      if (!(error instanceof StoreError) || error.failure !== 'gone') throw error
+      // Where a name node fails over, the one before may have done it.
+      if ((await this.#cluster.status(aside, what)) === undefined) return false
     }
     const said = await this.#changedAside(aside, version, what).catch(storeError)
     try {

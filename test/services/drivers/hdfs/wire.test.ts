@@ -304,3 +304,21 @@ test('where a file is replaced by two requests, the second one is sent though it
   await withinJob(job.signal, () => driver.put(path, Buffer.alloc(0), {}))
   expect(requests.slice(-2)).toEqual(['DELETE', 'RENAME'])
 })
+
+test('a file that a name node has put aside before another one answers is removed, and not taken for gone', async () => {
+  const names = new Set(['file'])
+  await using service = await startService((_request, response, url) => {
+    const op = url.searchParams.get('op')
+    const name = decodeURIComponent(url.pathname.slice('/webhdfs/v1/'.length))
+    const isThere = names.has(name)
+    if (op === 'RENAME' || op === 'DELETE') names.delete(name)
+    if (op === 'RENAME') names.add(url.searchParams.get('destination')!.slice(1))
+    if (op === 'RENAME' || op === 'DELETE') json(response, 200, { boolean: op === 'DELETE' && isThere })
+    else if (op === 'GET_BLOCK_LOCATIONS') json(response, 200, { LocatedBlocks: {} })
+    else if (isThere) json(response, 200, { FileStatus: status })
+    else failed(response, 404, 'FileNotFoundException')
+  })
+  const { driver } = service
+  expect(await driver.removeVersion(path, (await driver.version(path))!)).toBe(true)
+  expect(names.size).toBe(0)
+})
