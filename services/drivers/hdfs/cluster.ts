@@ -5,6 +5,7 @@ import { digestsIn, HdfsChecksum, isOfContent, toldChecksum } from './checksum.t
 import { field, type HdfsClient, type HdfsRequest, type What } from './client.ts'
 import { failed, isContent } from './errors.ts'
 import { aclIn, askedFor, askedForCreation, creationIn, extendedIn } from './extended.ts'
+import { cleaningUp } from '../http/job-signal.ts'
 import { received } from '../http/ranges.ts'
 import { type Receiver, type Taker, takerInto } from '../http/transport.ts'
 import { type FileStatus, fileStatus } from './status.ts'
@@ -396,9 +397,11 @@ export class Cluster {
       throw failed('gone', what(), message)
     }
     if (exception !== undefined) throw failed('io', what(), `${exception}: ${message}`)
-    // HttpFS knows no other renaming than one that replaces nothing.
-    await this.delete(to, false, what)
-    await this.rename(from, to, what)
+    // HttpFS knows no other renaming than one that replaces nothing. A job that ends between the two would leave neither file.
+    await cleaningUp(async () => {
+      await this.delete(to, false, what)
+      await this.rename(from, to, what)
+    })
   }
 
   /** Throws `gone` without a source, `unsupported` where something stands at the other path. */

@@ -463,19 +463,31 @@ export class HdfsDriver implements Driver {
   async #removeAside(path: StorePath, version: string, what: What): Promise<boolean> {
     // HDFS deletes whatever has a name: under one that nobody else knows it is looked at once more.
     const aside = joinPath(parentOf(path), temporaryName(noTag))
+    const putBack = () => this.#discards.do(() => this.#putBack(aside, path, what), openRemovals)
     try {
       await this.#cluster.rename(path, aside, what)
     } catch (error) {
-      if (error instanceof StoreError && error.failure === 'gone') return false
-      throw error
+      if (isOpen(error)) await putBack()
+      if (!(error instanceof StoreError) || error.failure !== 'gone') throw error
+      // Where a name node fails over, the one before may have done it.
+      if ((await this.#cluster.status(aside, what)) === undefined) return false
     }
     const said = await this.#changedAside(aside, version, what).catch(storeError)
-    if (said === undefined) return this.#cluster.delete(aside, false, what)
-    await this.#cluster.rename(aside, path, what).catch((error: unknown) => {
+    try {
+      if (said === undefined) return await this.#cluster.delete(aside, false, what)
+      await this.#cluster.rename(aside, path, what)
+    } catch (error) {
+      await putBack()
+      if (said === undefined) throw error
       const where = `and stands under ${absolute(aside)}, as it cannot be put back`
       throw failed('changed', what(), `it is another version, ${where}: ${storeError(error).message}`)
-    })
+    }
     throw typeof said === 'string' ? failed('changed', what(), said) : said
+  }
+
+  /** Gives what may have been put aside its name again; throws where something else has that by now. */
+  async #putBack(aside: StorePath, path: StorePath, what: What): Promise<void> {
+    if ((await this.#cluster.status(aside, what)) !== undefined) await this.#cluster.rename(aside, path, what)
   }
 
   /** Why what was put aside is not to be removed. */
@@ -580,9 +592,7 @@ export class HdfsDriver implements Driver {
 
   /** Removes what could not be made whole. */
   #discardFailed(path: StorePath, error: unknown, what: What): Promise<void> {
-    // The last answer says nothing of a try before it, and what was broken off may be done all the same.
-    const isOpen = !(error instanceof StoreError) || error.retryable
-    return this.#discard(path, what, isOpen ? openRemovals : 1)
+    return this.#discard(path, what, isOpen(error) ? openRemovals : 1)
   }
 
   #discard(path: StorePath, what: What, times = 1): Promise<void> {
@@ -606,6 +616,12 @@ export class HdfsDriver implements Driver {
     return () => `${operation} ${path.length === 0 ? 'the root' : textFromPath(path)} of ${this.#place}`
   }
 }
+
+/**
+ * Whether what failed may be done all the same, or be done yet: the last answer says nothing of a try before it, and nobody has
+ * heard the answer to what was broken off.
+ */
+const isOpen = (error: unknown): boolean => !(error instanceof StoreError) || error.retryable
 
 /** Rights that whoever makes a folder needs to make something in it. */
 const ownerBits = 0o700

@@ -1,3 +1,4 @@
+import { AsyncLocalStorage } from 'node:async_hooks'
 import type { Receiver, StoreAnswer, StoreHeaders, Taker } from './answer-reader.ts'
 import {
   Connection,
@@ -89,11 +90,13 @@ export class Transport {
     reject: (error: unknown) => void,
     send: (connection: Connection) => void,
   ): void {
+    // What is sent may be read from a store meanwhile: for who waits, and not for who had the connection.
+    const inPlace = AsyncLocalStorage.snapshot()
     const waiting: Waiting = (connection) => {
       this.#waiting.delete(waiting)
       signal?.removeEventListener('abort', abort)
       if (connection === undefined) reject(connectionClosed())
-      else send(connection)
+      else inPlace(send, connection)
     }
     const abort = () => {
       this.#waiting.delete(waiting)

@@ -164,7 +164,9 @@ export class Cleaner implements Judge {
       const isRemoved = await from.removeVersion(at, version)
       return isRemoved ? { result: 'REMOVED' } : { result: 'CHANGED', detail: 'it is gone from the source' }
     } catch (error) {
-      this.#run.stop.check()
+      // Told though the job is to end: nobody else knows of what was broken off, or where a store has put it aside.
+      const isBrokenOff = this.#run.stop.signal.aborted && !(error instanceof StoreError)
+      if (isBrokenOff) return { result: 'NOT_REMOVED', detail: brokenOff }
       const { failure, message } = storeError(error)
       return { result: failure === 'changed' ? 'CHANGED' : 'NOT_REMOVED', detail: message }
     }
@@ -239,5 +241,7 @@ export class Cleaner implements Judge {
     reported({ result, type: typeNames[type], ...paths, sizeBytes, ...detailOf(detail) }, found)
   }
 }
+
+const brokenOff = 'the cleanup was stopped before the store answered: the file may be gone'
 
 const detailOf = (detail: string | undefined) => (detail === undefined ? {} : { detail })

@@ -262,7 +262,11 @@ export class ActiveMigration {
       // An agent that was lost sight of may have sent its checkpoints before.
       await this.#progressLedger.settled()
       // Who stops it soon after the last listing is told how far it is.
-      if (!isDone) await this.#asking(async () => this.#tellListed(await this.#queue.state(), this.#asked))
+      if (!isDone)
+        await this.#asking(async () => {
+          const asked = this.#asked
+          await this.#tellListed(await this.#queue.state(), asked)
+        })
     }
   }
 

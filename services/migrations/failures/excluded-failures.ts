@@ -12,9 +12,10 @@ export const excludedFailures =
   (rules: RuleLists, record: Pick<MigrationRecord, 'path'>): ExcludedFailures =>
   (page) => {
     const isExcluded = exclusionsOf(rules, record)
-    const excluded = page.filter(({ entry: { path: text, isFolder = false } }) => {
+    const excluded = page.filter(({ entry: { path: text, foundBytes } }) => {
       const path = pathOfFailure(text)
-      return path !== undefined && isExcluded({ path, isFolder })
+      // Files have a size. Anything else may be a folder on the way to what is included.
+      return path !== undefined && isExcluded({ path, isFolder: foundBytes === undefined })
     })
     return new Set(excluded.map(({ sequence }) => sequence))
   }

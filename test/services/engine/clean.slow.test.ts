@@ -243,6 +243,24 @@ test.each(meddling)('%s: a file stays when %s', async (result, _when, meddle) =>
   expect(existsSync(from)).toBe(true)
 })
 
+test('a removal that is broken off when the cleanup is stopped is told, as nobody knows whether the file is gone', async () => {
+  await using move = moved()
+  fill(move.from, 'file')
+  await move.run()
+  const source = new LocalDriver({ fsRoot: move.from })
+  const run = createRun(source, new LocalDriver({ fsRoot: move.to }))
+  source.removeVersion = async () => {
+    run.stop.abort()
+    throw run.stop.signal.reason
+  }
+  const told = new Told()
+  const folder = encodeFolder({ path: Buffer.alloc(0), side: 'both' })
+  await walk(run, new Cleaner(run, 'files'), [folder], told.take).catch(() => undefined)
+  expect(told.rows).toMatchObject([
+    { result: 'NOT_REMOVED', sourcePath: '/file', detail: expect.stringContaining('may be gone') },
+  ])
+})
+
 test('what was removed is told in the middle of a folder, so that a kill takes little of the report', async () => {
   await using move = moved()
   const names = Array.from({ length: 60 }, (_, index) => `file${index}`)

@@ -64,16 +64,19 @@ export const madeByOther = (other: string): string =>
 /**
  * Makes a table by its hidden name, or makes what is there of it what it is to be. What a migration has left that is gone is made
  * anew.
- * @returns whether it has no partitions yet
+ * @returns whether it has no partitions yet; or the other migration that has begun to make it just now
  */
 export async function makeHidden(
-  { target, writer, digest, migration }: Sides,
+  sides: Sides,
   wanted: Table,
   signal: AbortSignal,
-): Promise<boolean> {
+): Promise<boolean | { readonly other: string }> {
+  const { target, writer, digest, migration } = sides
   const mark = migration === undefined ? {} : { [hiddenParameter]: migration }
   const hidden = { ...wanted, ...hiddenNameOf(wanted), parameters: { ...wanted.parameters, ...mark } }
   const is = await target.table(hidden.database, hidden.name, signal)
+  const other = makerIn(sides, is)
+  if (other !== undefined) return { other }
   if (is !== undefined && digest(is) === digest(hidden)) return false
   const { [hiddenParameter]: maker = migration } = is?.parameters ?? {}
   if (is !== undefined && maker === migration && canBecome(is, hidden)) {

@@ -146,10 +146,12 @@ export async function reconcileTable(
     const listed = mayHide ? await sides.source.partitionNames({ database, name }, signal) : undefined
     const isToHide = known.isHidden === true || (listed?.length ?? 0) <= mostHiddenPartitions
     if (first !== undefined && listed !== undefined && isToHide) {
+      const waitsFor = (other: string): Outcome => ({ ...id, result: 'waiting', message: madeByOther(other) })
       const other = await otherMakerOf(sides, wanted, signal)
-      if (other !== undefined) return { ...id, result: 'waiting', message: madeByOther(other) }
+      if (other !== undefined) return waitsFor(other)
       writing()
       const isNew = await makeHidden(sides, wanted, signal)
+      if (typeof isNew === 'object') return waitsFor(isNew.other)
       const hidden = hiddenNameOf(wanted)
       if (isNew) [from, counted] = [undefined, 0]
       done = await reconcilePartitions(
@@ -165,6 +167,9 @@ export async function reconcileTable(
         const message = `${partitionsSoFar} of its partitions are added; it gets its name when all of them are`
         return { ...id, result: 'waiting', message, isHidden: true, partitions: partitionsSoFar }
       }
+      // Of one that was not known when this look began, what it has made in place of ours is not whole yet.
+      const next = await otherMakerOf(sides, wanted, signal)
+      if (next !== undefined) return waitsFor(next)
       if (await isRevealed(sides, first.is, wanted, signal)) {
         await carryAllPartitionStatistics(sides, wanted, signal)
         made = await madeOf(sides, wanted, signal)
@@ -228,7 +233,7 @@ export async function reconcileTable(
       after !== undefined && done !== undefined && sides.dry === undefined
         ? `${counted + done.arrived} of its partitions are there so far`
         : undefined
-    const waitsFor = waiting ?? unfinished
+    const stillWaiting = waiting ?? unfinished
     return {
       ...id,
       result: isSame && isChanged ? 'changed' : settled.result,
@@ -237,7 +242,7 @@ export async function reconcileTable(
       ...(sides.dry !== undefined && isPartitioned && { planned: sides.dry.takePlanned() }),
       ...(done !== undefined && isWhole && { partitions: counted + done.arrived }),
       ...(note !== undefined && { note }),
-      ...(waitsFor !== undefined && { waiting: waitsFor }),
+      ...(stillWaiting !== undefined && { waiting: stillWaiting }),
       ...(writes.seen && { writeIds: writes.seen }),
       ...(writes.written && { written: writes.written }),
       ...(isOfWrites && waiting !== undefined && waiting === writes.waiting && { isOfWrites }),

@@ -1,8 +1,10 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
-import { expect, test } from 'vitest'
+import { afterEach, expect, test, vi } from 'vitest'
 import { HdfsDriver } from '../../../../services/drivers/hdfs/hdfs.ts'
+import { withinJob } from '../../../../services/drivers/http/job-signal.ts'
 import { failureOf, listAll, never } from '../../../conformance/driver-store.ts'
 import { listenOnLoopback } from '../../../support/loopback.ts'
+import { until } from '../../../support/until.ts'
 
 /** What a cluster answers that none here can be made to: by a server of the test's own. */
 async function startService(answer: (request: IncomingMessage, response: ServerResponse, url: URL) => void) {
@@ -241,4 +243,82 @@ test('a page of the right length is not taken for what a file has, and what cann
     throw full
   })
   await expect(pouring).rejects.toBe(full)
+})
+
+afterEach(() => void vi.useRealTimers())
+
+test.each(['RENAME', 'DELETE'])(
+  'a file whose removal is broken off at %s does not stay under the name that it was given for that',
+  async (silent) => {
+    const names = new Set(['file'])
+    let isSilent = true
+    await using service = await startService((_request, response, url) => {
+      const op = url.searchParams.get('op')
+      const name = decodeURIComponent(url.pathname.slice('/webhdfs/v1/'.length))
+      const isThere = names.has(name)
+      if (op === 'RENAME' && isThere) {
+        names.delete(name)
+        names.add(url.searchParams.get('destination')!.slice(1))
+      }
+      if (op === silent && isSilent) {
+        isSilent = false
+        return
+      }
+      if (op === 'RENAME' || op === 'DELETE') json(response, 200, { boolean: isThere })
+      else if (op === 'GET_BLOCK_LOCATIONS') json(response, 200, { LocatedBlocks: {} })
+      else if (isThere) json(response, 200, { FileStatus: status })
+      else failed(response, 404, 'FileNotFoundException')
+    })
+    const { driver } = service
+    const version = (await driver.version(path))!
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+    const job = new AbortController()
+    const ended = new Error('the job was stopped')
+    const removed = withinJob(job.signal, () => driver.removeVersion(path, version)).catch(
+      (error: unknown) => error,
+    )
+    await until('a request that is not answered', () => !isSilent)
+    expect(names).not.toContain('file')
+    job.abort(ended)
+    vi.advanceTimersByTime(5_000)
+    expect(await removed).toBe(ended)
+    expect([...names]).toEqual(['file'])
+  },
+)
+
+test('where a file is replaced by two requests, the second one is sent though its job has ended after the first', async () => {
+  const job = new AbortController()
+  await using service = await startService((request, response, url) => {
+    const op = url.searchParams.get('op')
+    if (op === 'DELETE') job.abort(new Error('the job was stopped'))
+    if (op === 'CREATE' && !url.searchParams.has('data'))
+      response
+        .writeHead(307, { location: `http://${request.headers.host}/webhdfs/v1/x?op=CREATE&data=true` })
+        .end()
+    else if (op === 'CREATE') response.writeHead(201).end()
+    else if (op === 'GETFILESTATUS') json(response, 200, { FileStatus: { ...status, length: 0 } })
+    // A service that knows no option replaces nothing.
+    else json(response, 200, { boolean: !url.searchParams.has('renameoptions') })
+  })
+  const { driver, requests } = service
+  await withinJob(job.signal, () => driver.put(path, Buffer.alloc(0), {}))
+  expect(requests.slice(-2)).toEqual(['DELETE', 'RENAME'])
+})
+
+test('a file that a name node has put aside before another one answers is removed, and not taken for gone', async () => {
+  const names = new Set(['file'])
+  await using service = await startService((_request, response, url) => {
+    const op = url.searchParams.get('op')
+    const name = decodeURIComponent(url.pathname.slice('/webhdfs/v1/'.length))
+    const isThere = names.has(name)
+    if (op === 'RENAME' || op === 'DELETE') names.delete(name)
+    if (op === 'RENAME') names.add(url.searchParams.get('destination')!.slice(1))
+    if (op === 'RENAME' || op === 'DELETE') json(response, 200, { boolean: op === 'DELETE' && isThere })
+    else if (op === 'GET_BLOCK_LOCATIONS') json(response, 200, { LocatedBlocks: {} })
+    else if (isThere) json(response, 200, { FileStatus: status })
+    else failed(response, 404, 'FileNotFoundException')
+  })
+  const { driver } = service
+  expect(await driver.removeVersion(path, (await driver.version(path))!)).toBe(true)
+  expect(names.size).toBe(0)
 })

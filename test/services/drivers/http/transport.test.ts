@@ -1,6 +1,7 @@
 import { createServer, type Socket } from 'node:net'
 import { setImmediate as turn } from 'node:timers/promises'
 import { expect, onTestFinished, test, vi } from 'vitest'
+import { jobSignal, withinJob } from '../../../../services/drivers/http/job-signal.ts'
 import { isStaleConnection, Transport, UnreadableBody } from '../../../../services/drivers/http/transport.ts'
 import { listenOnLoopback } from '../../../support/loopback.ts'
 
@@ -84,6 +85,28 @@ test('no more connections than allowed; who waits comes in turn', async () => {
   await Promise.all(all)
   expect(answered.toSorted((one, other) => one - other)).toEqual([0, 1, 2, 3, 4])
   expect(sockets).toHaveLength(2)
+})
+
+test('who waits for a connection reads what it sends within its own job, and not that of who had the connection', async () => {
+  const { transport } = await startServer(
+    (socket, received) => {
+      if (/\r\n\r\n$|hello$/.test(received)) socket.write(ok)
+    },
+    { connections: 1 },
+  )
+  const [before, own] = [new AbortController().signal, new AbortController().signal]
+  const seen: unknown[] = []
+  const body = async function* () {
+    seen.push(jobSignal())
+    yield Buffer.from('hello')
+    seen.push(jobSignal())
+  }
+  const put = { ...get, method: 'PUT', headers: ['host', 'store', 'content-length', '5'] }
+  await Promise.all([
+    withinJob(before, () => transport.exchange(get)),
+    withinJob(own, () => transport.exchange({ ...put, body: body() })),
+  ])
+  expect(seen).toEqual([own, own])
 })
 
 test.each([

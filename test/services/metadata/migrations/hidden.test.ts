@@ -160,6 +160,37 @@ test('what another migration makes is not dropped by one that makes the table by
   expect([...target.has.keys()].toSorted()).toEqual([days.name, hidden.name].toSorted())
 })
 
+test.each<['table' | 'partitions']>([['table'], ['partitions']])(
+  'a table that another migration takes over while we make its %s is not given its name by us',
+  async (made) => {
+    const its = ends({ theirs: 'first' })
+    const { target, look } = its
+    const takeOver = async () => void (await begunByOther(its))
+    if (made === 'table') {
+      const ask = target.table
+      let asked = 0
+      target.table = async (_, name) => {
+        const is = await ask(_, name)
+        if (name === hiddenNameOf(days).name && asked++ === 0) await takeOver()
+        return is
+      }
+    } else {
+      const add = target.writer.addPartitions.bind(target.writer)
+      target.writer.addPartitions = async (...args) => {
+        await add(...args)
+        await takeOver()
+      }
+    }
+    expect((await look({})).outcome).toMatchObject({
+      result: 'waiting',
+      message: expect.stringContaining('the metadata migration first is creating this table'),
+    })
+    const { name } = hiddenNameOf(days)
+    expect([...target.has.keys()]).toEqual([name])
+    expect((await target.table('', name))?.parameters[hiddenParameter]).toBe('theirs')
+  },
+)
+
 test('what a migration has left that is gone is made anew', async () => {
   const { target, look } = await begunByOther(ends({ another: 'second' }))
   expect((await look({})).outcome).toMatchObject({ result: 'created', partitions: all.length })

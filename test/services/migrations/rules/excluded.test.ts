@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import type { Rule } from '../../../../subjects/migrations/model/rules.ts'
 import { pathFromText } from '../../../../services/drivers/paths/path-text.ts'
+import { excludedFailures } from '../../../../services/migrations/failures/excluded-failures.ts'
 import { exclusionsOf } from '../../../../services/migrations/rules/excluded.ts'
 import { normalRule } from '../../../../services/migrations/rules/normal.ts'
 
@@ -40,4 +41,17 @@ test('of a list that would keep others waiting the first paths are looked at', (
   expect(found.length).toBeGreaterThan(0)
   expect(found).toEqual(paths.slice(0, found.length))
   expect(found.length).toBeLessThan(paths.length)
+})
+
+test('what may be a folder on the way to something that is included is not excluded, whatever failed of it', () => {
+  const deep = rule({ type: 'paths', paths: ['/root/a/b'] })
+  const failed = { failure: 'permission', message: '', attempts: 1, timeMs: 0 } as const
+  const page = [
+    { sequence: 1, entry: { ...failed, path: '/root/a', isTree: true } as const },
+    { sequence: 2, entry: { ...failed, path: '/root/a' } },
+    { sequence: 3, entry: { ...failed, path: '/root/a', foundBytes: 0 } },
+    { sequence: 4, entry: { ...failed, path: '/root/c', isTree: true } as const },
+  ]
+  const excluded = excludedFailures({ exclusions: [], inclusions: [deep] }, { path: '/root' })(page)
+  expect([...excluded]).toEqual([3, 4])
 })
