@@ -6,6 +6,7 @@ import { StoreError } from '../contract/store-error.ts'
 import { everythingSince } from '../feeds/dirty-folders.ts'
 import { type ChangeFeed, type FeedListener, WatchError } from '../feeds/feed.ts'
 import { changesIn, seenAt } from './changed-objects.ts'
+import { authenticateByScram } from './kafka-scram.ts'
 import { deliveryMs, misreadMs, type Notice } from './message-queue.ts'
 
 /** Longest time for a broker to be connected to, and to answer. */
@@ -104,7 +105,9 @@ export class KafkaFeed implements ChangeFeed {
       timeout: requestTimeoutMs,
       // A name is sent to brokers that share an address; TLS knows no addresses as names.
       ...(tls && { tls: {}, tlsServerName: brokers.some((broker) => isIP(broker.split(':')[0]!) === 0) }),
-      ...(sasl !== undefined && { sasl }),
+      ...(sasl !== undefined && {
+        sasl: { ...sasl, ...(sasl.mechanism !== 'PLAIN' && { authenticate: authenticateByScram }) },
+      }),
     })
     this.#consumer = consumer
     try {
