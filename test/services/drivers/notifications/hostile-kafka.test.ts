@@ -58,3 +58,23 @@ test.each<[what: string, answer: (nonce: string) => string]>([
   },
   15_000,
 )
+
+test('who is stopped does not wait for a broker that says nothing', async () => {
+  const server = createServer((socket) => socket.on('error', () => undefined)).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  const feed = new KafkaFeed({
+    brokers: [`127.0.0.1:${port}`],
+    topic: 'changes',
+    tls: false,
+    parse: () => undefined,
+    bucket: 'bucket',
+    root: '',
+  })
+  const stop = new AbortController()
+  const opened = feed.open({} as FeedListener, stop.signal)
+  await once(server, 'connection')
+  stop.abort(new Error('stopped'))
+  await expect(opened).rejects.toThrow('stopped')
+  server.close()
+}, 10_000)
