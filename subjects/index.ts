@@ -23,7 +23,7 @@ import { metadataComparisonEvents, metadataComparisons } from './metadata/compar
 import { metadataMigrationEvents, metadataMigrations } from './metadata/migrations.ts'
 import { metadataRules } from './metadata/rules.ts'
 import { migrationEvents } from './migrations/events.ts'
-import { migrationsInternal } from './migrations/internal.ts'
+import { migrationsInternal, verificationsInternal } from './migrations/internal.ts'
 import { migrations } from './migrations/migrations.ts'
 import { notifications } from './observability/notifications.ts'
 import { observability, observabilityInternal } from './observability/observability.ts'
@@ -80,6 +80,7 @@ export const internalResources = {
   keysInternal,
   filesystemsInternal,
   migrationsInternal,
+  verificationsInternal,
   extensionsInternal,
   observabilityInternal,
 } as const

@@ -68,7 +68,7 @@ export const builtInRules: readonly StoredRule[] = [
   }),
   rule('migration-differences', {
     name: 'migration-differences',
-    description: 'The last verification of a migration did not find the target equal to the source',
+    description: 'A verification of a migration did not find the target equal to the source',
   }),
   rule('metadata-migration-failed', {
     name: 'metadata-migration-failed',

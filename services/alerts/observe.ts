@@ -9,7 +9,7 @@ import { keysInternal } from '../../subjects/access/keys.ts'
 import { platformSource } from '../../subjects/observability/metric-model.ts'
 import type { Migration } from '../../subjects/migrations/model/model.ts'
 import { migrations } from '../../subjects/migrations/migrations.ts'
-import { type Verification, verifications } from '../../subjects/migrations/verifications.ts'
+import { type Unresolved, verificationsInternal } from '../../subjects/migrations/internal.ts'
 import { type MetadataMigration, metadataMigrations } from '../../subjects/metadata/migrations.ts'
 import { observability } from '../../subjects/observability/observability.ts'
 import { allPages } from '../../subjects/kit/pages.ts'
@@ -34,7 +34,7 @@ export class Look {
   readonly connection: NatsConnection
   #migrations: Promise<Migration[]> | undefined
   #metadataMigrations: Promise<MetadataMigration[]> | undefined
-  #verifications: Promise<Verification[]> | undefined
+  #unresolved: Promise<Unresolved[]> | undefined
   #storage: ReturnType<typeof storageUse> | undefined
 
   constructor(connection: NatsConnection) {
@@ -53,9 +53,9 @@ export class Look {
     ))
   }
 
-  /** Those that are complete, newest first: no more are kept than one page has. */
-  verifications(): Promise<Verification[]> {
-    return (this.#verifications ??= call(this.connection, verifications.list, { states: ['COMPLETE'] }))
+  /** Verifications as people see them have paths, of which a page may have more than a message holds. */
+  unresolved(): Promise<Unresolved[]> {
+    return (this.#unresolved ??= call(this.connection, verificationsInternal.unresolved, {}))
   }
 
   storage(): ReturnType<typeof storageUse> {
@@ -116,7 +116,7 @@ const observers: Readonly<Record<AlertKindName, Observe>> = {
   'migration-failed': async (_, look) => (await look.migrations()).flatMap((migration) => failed(migration)),
   'migration-lagging': async ({ threshold = 0 }, look) =>
     (await look.migrations()).flatMap((migration) => lagging(migration, threshold)),
-  'migration-differences': async (_, look) => differing(await look.verifications(), await look.migrations()),
+  'migration-differences': async (_, look) => differing(await look.unresolved(), await look.migrations()),
   'metadata-migration-failed': async (_, look) =>
     (await look.metadataMigrations()).flatMap((migration) => metadataFailure(migration)),
   'metadata-migration-lagging': async ({ threshold = 0 }, look) =>

@@ -1,5 +1,7 @@
+import type { Static } from 'typebox'
 import { internalResource } from '../kit/contract.ts'
 import { list, Name, Nothing, Path, strict } from '../kit/schemas.ts'
+import { Verification } from './verifications.ts'
 
 /** Between nodes of the platform. */
 export const migrationsInternal = internalResource('migrations', {
@@ -21,6 +23,29 @@ export const migrationsInternal = internalResource('migrations', {
     summary: 'Forget what was set for a filesystem that is about to be deleted: its limit of bandwidth',
     input: strict({ fileSystemId: Name('Name of the filesystem') }),
     output: Nothing,
+    errors: [],
+    http: [],
+  },
+})
+
+const { id, migrationId, migrationInternalId, level, totalDiscrepancies, unreadablePaths } =
+  Verification.properties
+const Unresolved = strict({
+  id,
+  migrationId,
+  internalId: migrationInternalId,
+  level,
+  totalDiscrepancies,
+  unreadablePaths,
+})
+export type Unresolved = Static<typeof Unresolved>
+
+export const verificationsInternal = internalResource('verifications', {
+  unresolved: {
+    summary:
+      'Of each migration the newest verification with differences or unreadable paths that no later one has found to be gone',
+    input: strict({}),
+    output: list(Unresolved),
     errors: [],
     http: [],
   },

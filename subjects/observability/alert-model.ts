@@ -76,7 +76,8 @@ export const alertKinds = {
     },
   },
   'migration-differences': {
-    meaning: 'The last verification of a migration found differences or paths that could not be read',
+    meaning:
+      'A verification of a migration found differences or paths that could not be read, and no later one of the same paths found none',
     object: 'migration name',
     migrationOf: 'files',
   },

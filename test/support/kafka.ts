@@ -79,7 +79,8 @@ export async function startKafka(): Promise<KafkaBroker> {
       .join(''),
   )
   const java = (main: string, ...args: string[]) => ['-Xmx256m', '-cp', classPath, main, ...args]
-  const cluster = randomBytes(16).toString('base64url')
+  // One that begins with a dash would be taken for an option.
+  const cluster = Buffer.concat([Buffer.of(0), randomBytes(15)]).toString('base64url')
   const scram = ['SCRAM-SHA-256', 'SCRAM-SHA-512'].flatMap((mechanism) => [
     '--add-scram',
     `${mechanism}=[name=${username},password=${password}]`,

@@ -1,11 +1,13 @@
 import { isIP } from 'node:net'
 import { Consumer, type Message, type MessagesStream, type SASLOptions } from '@platformatic/kafka'
+import { abortable } from '../../../broker/common/abortable.ts'
 import { monotonicMs } from '../../../broker/common/monotonic.ts'
 import { every, type Task } from '../../../broker/tasks/tasks.ts'
 import { StoreError } from '../contract/store-error.ts'
 import { everythingSince } from '../feeds/dirty-folders.ts'
 import { type ChangeFeed, type FeedListener, WatchError } from '../feeds/feed.ts'
 import { changesIn, seenAt } from './changed-objects.ts'
+import { authenticateByScram } from './kafka-scram.ts'
 import { deliveryMs, misreadMs, type Notice } from './message-queue.ts'
 
 /** Longest time for a broker to be connected to, and to answer. */
@@ -91,8 +93,7 @@ export class KafkaFeed implements ChangeFeed {
 
   async open(listener: FeedListener, signal: AbortSignal): Promise<boolean> {
     signal.throwIfAborted()
-    const { topic, brokers, tls, sasl } = this.#options
-    const { positions } = listener
+    const { brokers, tls, sasl } = this.#options
     const consumer = new Consumer({
       clientId: 'gantry',
       // It is named in requests, and never joined: partitions are read by their numbers.
@@ -104,50 +105,62 @@ export class KafkaFeed implements ChangeFeed {
       timeout: requestTimeoutMs,
       // A name is sent to brokers that share an address; TLS knows no addresses as names.
       ...(tls && { tls: {}, tlsServerName: brokers.some((broker) => isIP(broker.split(':')[0]!) === 0) }),
-      ...(sasl !== undefined && { sasl }),
+      ...(sasl !== undefined && {
+        sasl: { ...sasl, ...(sasl.mechanism !== 'PLAIN' && { authenticate: authenticateByScram }) },
+      }),
     })
     this.#consumer = consumer
     try {
-      const { id, topics } = await consumer.metadata({ topics: [topic], autocreateTopics: false })
-      const [earliest, latest] = await Promise.all([
-        consumer.listOffsets({ topics: [topic], timestamp: -2n }),
-        consumer.listOffsets({ topics: [topic], timestamp: -1n }),
-      ])
-      // Another topic of this name has numbers of its own: a position in the one before says nothing of it.
-      const stream = `kafka ${id} ${topic} ${topics.get(topic)?.id ?? ''} ${positions.reader}`
-      const known = positionsIn(await positions.recall(stream))
-      const [firsts, lasts] = [earliest.get(topic) ?? [], latest.get(topic) ?? []]
-      const isThere = (at: bigint, partition: number) =>
-        at >= (firsts[partition] ?? 0n) && at <= (lasts[partition] ?? 0n)
-      // A broker that lost what others had may have given its numbers to other messages since.
-      const missedNothing =
-        known !== undefined &&
-        lasts.every((_, partition) => isThere(known.offsets.get(partition) ?? 0n, partition))
-      for (const [partition, last] of lasts.entries())
-        this.#partitions.set(
-          partition,
-          new Partition(missedNothing ? (known.offsets.get(partition) ?? 0n) : last),
-        )
-      if (missedNothing) {
-        const caughtUp = listener.behind?.(seenAt(known.keptMs))
-        this.#caughtUp = () => {
-          if (lasts.some((last, partition) => (this.#partitions.get(partition)?.next ?? 0n) < last)) return
-          caughtUp?.()
-          this.#caughtUp = undefined
-        }
-        this.#caughtUp()
-      }
-      this.#keep = () => this.#keepIn(listener, stream)
-      await this.#keep()
-      await this.#readOn(consumer, listener)
-      signal.throwIfAborted()
-      this.#task = every('migrations.feed-positions', () => this.tend(listener))
-      return missedNothing
+      return await abortable(this.#begin(consumer, listener), signal)
     } catch (error) {
-      await this.close()
+      const closed = this.close()
+      // A broker that says nothing is not waited for.
+      signal.throwIfAborted()
+      await closed
       signal.throwIfAborted()
       throw this.#endOf(error)
     }
+  }
+
+  /** Resolves as `open` does; what is closed meanwhile is left as it is. */
+  async #begin(consumer: Consumer, listener: FeedListener): Promise<boolean> {
+    const { topic } = this.#options
+    const { positions } = listener
+    const { id, topics } = await consumer.metadata({ topics: [topic], autocreateTopics: false })
+    const [earliest, latest] = await Promise.all([
+      consumer.listOffsets({ topics: [topic], timestamp: -2n }),
+      consumer.listOffsets({ topics: [topic], timestamp: -1n }),
+    ])
+    if (this.#isClosed) return false
+    // Another topic of this name has numbers of its own: a position in the one before says nothing of it.
+    const stream = `kafka ${id} ${topic} ${topics.get(topic)?.id ?? ''} ${positions.reader}`
+    const known = positionsIn(await positions.recall(stream))
+    const [firsts, lasts] = [earliest.get(topic) ?? [], latest.get(topic) ?? []]
+    const isThere = (at: bigint, partition: number) =>
+      at >= (firsts[partition] ?? 0n) && at <= (lasts[partition] ?? 0n)
+    // A broker that lost what others had may have given its numbers to other messages since.
+    const missedNothing =
+      known !== undefined &&
+      lasts.every((_, partition) => isThere(known.offsets.get(partition) ?? 0n, partition))
+    for (const [partition, last] of lasts.entries())
+      this.#partitions.set(
+        partition,
+        new Partition(missedNothing ? (known.offsets.get(partition) ?? 0n) : last),
+      )
+    if (missedNothing) {
+      const caughtUp = listener.behind?.(seenAt(known.keptMs))
+      this.#caughtUp = () => {
+        if (lasts.some((last, partition) => (this.#partitions.get(partition)?.next ?? 0n) < last)) return
+        caughtUp?.()
+        this.#caughtUp = undefined
+      }
+      this.#caughtUp()
+    }
+    this.#keep = () => this.#keepIn(listener, stream)
+    await this.#keep()
+    await this.#readOn(consumer, listener)
+    if (!this.#isClosed) this.#task = every('migrations.feed-positions', () => this.tend(listener))
+    return missedNothing
   }
 
   async close(): Promise<void> {

@@ -62,10 +62,15 @@ export class Rules {
     return this.#inclusions !== undefined
   }
 
-  /** Whether a folder itself is included, and the verdicts on its entries. */
-  inFolder(folder: StorePath): FolderRules {
+  /**
+   * Whether a folder itself is included, and the verdicts on its entries.
+   * @param isIncluded where that is known: all folders above it are looked at for that
+   */
+  inFolder(
+    folder: StorePath,
+    isIncluded = !this.isConfined || this.including(folder) !== undefined,
+  ): FolderRules {
     const prefix = prefixOf(folder)
-    const isIncluded = !this.isConfined || this.including(folder) !== undefined
     return {
       isIncluded,
       verdict: (entry) => this.#decide(`${prefix}${textFromPath(entry.name)}`, entry, isIncluded),

@@ -34,6 +34,8 @@ type FailureHandlers = Pick<Handlers<typeof migrations>, keyof typeof failureCon
 const defaultFailures = 1_000
 /** Entries read for a part of an export; a part ends sooner where their paths are long. */
 const exportedAtOnce = 2_000
+/** Somebody waits for the page: of a long one with costly patterns, the first paths are judged. */
+const patienceMs = 2_000
 
 const columns = [
   'id',
@@ -55,7 +57,7 @@ export function failureHandlers({
 }: FailureDependencies): FailureHandlers {
   /** Marks those that the rules of the migration exclude by now. */
   const marked = async (record: MigrationRecord, page: readonly LedgerEntry<RecordedFailure>[]) => {
-    const excluded = excludedFailures(await rules.known(record), record)(page)
+    const excluded = await excludedFailures(await rules.known(record), record, patienceMs)(page)
     return page.map((one) => ({
       sequence: one.sequence,
       row: { ...failedPath(one), ...(excluded.has(one.sequence) ? { excluded: true } : {}) },

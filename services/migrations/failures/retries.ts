@@ -53,7 +53,7 @@ async function* matching(
         pathOfFailure(entry.path) !== undefined,
     )
     // Who copies a file by its path asks no rules.
-    const left = excluded(meant)
+    const left = await excluded(meant)
     yield meant.filter(({ sequence }) => !left.has(sequence))
   }
 }

@@ -150,15 +150,16 @@ function steps(root: Buffer, path: Buffer): Buffer[] {
  */
 export const maxMatching = 20_000_000
 
+/** Each folder on the way is made a text and looked for, also where there are no patterns: about a step for each character. */
+const textSize = 1
+
 /** So much of that a path takes. The patterns are looked at once, for all paths. */
 export function matchingOf({ exclusions, inclusions }: RuleLists): (path: Buffer) => number {
   const sizeOf = (rules: readonly Rule[]) => rules.reduce((sum, rule) => sum + programSize(rule), 0)
-  const [excluding, including] = [sizeOf(exclusions), sizeOf(inclusions)]
+  const size = textSize + sizeOf(exclusions) + sizeOf(inclusions)
   return (path) => {
-    const folders = steps(Buffer.alloc(0), path)
-    const characters = folders.reduce((sum, { length }) => sum + length, 0)
-    // Whether something is included is asked of all above it, for each folder on the way.
-    return characters * (excluding + folders.length * including)
+    const characters = steps(Buffer.alloc(0), path).reduce((sum, { length }) => sum + length, 0)
+    return characters * size
   }
 }
 
@@ -179,16 +180,20 @@ const folderAt = (path: Buffer): NamedEntry => ({
 
 /** Where on the way from a root to an entry rules leave something out, and the exclusion that does, if it is one. */
 export function ruledOut(
-  lists: RuleLists,
+  rules: Rules,
   root: Buffer,
 ): (path: Buffer, entry: NamedEntry) => { readonly step: Buffer; readonly excludedBy?: string } | undefined {
-  const rules = new Rules(lists)
   return (path, entry) => {
+    let isIncluded: boolean | undefined
     for (const step of steps(root, path)) {
       const isLast = step.length === path.length
-      const verdict = rules.inFolder(parentOf(step)).verdict(isLast ? entry : folderAt(step))
-      if (typeof verdict !== 'object') continue
-      const { excludedBy } = verdict
+      const { verdict } = rules.inFolder(parentOf(step), isIncluded)
+      const its = verdict(isLast ? entry : folderAt(step))
+      if (typeof its !== 'object') {
+        isIncluded = its === 'taken'
+        continue
+      }
+      const { excludedBy } = its
       return { step, ...(excludedBy === undefined ? {} : { excludedBy }) }
     }
     return undefined
@@ -202,7 +207,7 @@ function byRule(
   entry: NamedEntry,
   undecided: RuleLists,
 ): Explanation | undefined {
-  const out = ruledOut(lists, root)(path, entry)
+  const out = ruledOut(new Rules(lists), root)(path, entry)
   if (out === undefined) return undefined
   const { step, excludedBy } = out
   const at = step.length === path.length ? 'the path' : `the folder ${textFromPath(step)}`

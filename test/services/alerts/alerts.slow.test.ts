@@ -209,12 +209,20 @@ describe('alerts of verifications', () => {
       source: 'checked-from',
       target: 'checked-to',
     })
+    const verify = async (originalPaths: string[] = []) => {
+      const { id } = await platform.call(verifications.create, { migrationId, originalPaths })
+      const state = async () => (await platform.call(verifications.get, { verificationId: id })).status
+      await until('verified', async () => (await state()) === 'COMPLETE')
+    }
+    // All of them have more paths than a message holds.
+    const paths = Array.from({ length: 100 }, (_, index) => `/${index}${'/folder'.repeat(1_300)}`)
+    for (let count = 0; count < 6; count++) await verify(paths)
+    await verify()
     await atOnce('differing', 'migration-differences')
-    await platform.call(verifications.create, { migrationId })
     const alert = await untilFiring('differing', migrationId)
     expect(alert).toMatchObject({ summary: expect.stringContaining('found 1 difference: see') })
     writeFileSync(join(folder.to, 'file'), 'x')
-    await platform.call(verifications.create, { migrationId })
+    await verify()
     await untilResolved('differing', migrationId)
   })
 })

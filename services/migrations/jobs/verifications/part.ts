@@ -5,6 +5,7 @@ import type { RecordJournals } from '../../../../broker/state/books/record-journ
 import { emission, type Events } from '../../../../broker/state/events.ts'
 import type { Log } from '../../../../broker/common/log.ts'
 import { verificationReports } from '../../../../subjects/migrations/model/verification-terms.ts'
+import { verificationsInternal } from '../../../../subjects/migrations/internal.ts'
 import { verificationEvents, verifications } from '../../../../subjects/migrations/verifications.ts'
 import type { Mover, MoveSpec } from '../../../engine/mover.ts'
 import { csvHead } from '../../../engine/walk/compare.ts'
@@ -19,6 +20,7 @@ import { type JobOutcome, WalkJobs, type Work } from '../../../jobs/walk-jobs.ts
 import { verificationHandlers } from './handlers.ts'
 import { pathWithin } from './paths.ts'
 import { publicVerification, VerificationRecord } from './record.ts'
+import { unresolved } from './unresolved.ts'
 
 interface VerificationNeeds {
   readonly connection: NatsConnection
@@ -39,7 +41,7 @@ interface VerificationNeeds {
 /** Comparisons of sources with targets. */
 export const verificationService = service({
   name: 'verifications',
-  contracts: { verifications },
+  contracts: { verifications, verificationsInternal },
   start: async (needs: VerificationNeeds) => {
     const { connection, journals, events, reportsFolder: folder, log } = needs
     const records = await Collection.open(connection, {
@@ -74,7 +76,10 @@ export const verificationService = service({
         /** Forgets the verifications of a migration, with their reports. */
         forgetVerifications: (internalId: string) => forgetJobsOf(known, internalId),
       },
-      handlers: { verifications: verificationHandlers({ ...needs, ...known }) },
+      handlers: {
+        verifications: verificationHandlers({ ...needs, ...known }),
+        verificationsInternal: { unresolved: async () => unresolved(await records.all()) },
+      },
       run: () => jobs.start(),
       halt: () => jobs.stop(),
     }

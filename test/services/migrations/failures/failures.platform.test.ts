@@ -311,7 +311,7 @@ test('a failure of a live migration is tried again as a change that was told: it
   const retried = async (isLive: boolean) => {
     const migration = { workId: 'work', root: Buffer.from('root'), isLive }
     const pages = await Array.fromAsync(
-      retryItems(ledger, migration, { upTo: Number.MAX_SAFE_INTEGER }, () => new Set()),
+      retryItems(ledger, migration, { upTo: Number.MAX_SAFE_INTEGER }, () => Promise.resolve(new Set())),
     )
     return pages.flat().map(({ lane, item }) => ({ lane, ...decodeItem(item) }))
   }

@@ -192,6 +192,21 @@ test('inclusions of a migration are held to the same, before any is looked at', 
 })
 
 test('a path of thousands of folders is judged where no pattern looks at it', async () => {
-  const path = '/a'.repeat(8_000)
+  const path = '/a'.repeat(4_000)
   expect(await explain({ isAlone: true }, { path, type: 'file' })).toMatchObject({ decision: 'MIGRATED' })
+})
+
+test('inclusions are not asked about all folders above each folder on the way', async () => {
+  const listed: Rule = { id: 'listed', type: 'paths', paths: ['/b'] }
+  const path = '/a'.repeat(2_000)
+  expect(await explain({ inclusions: [listed] }, { path, type: 'file' })).toMatchObject({
+    decision: 'NOT_INCLUDED',
+  })
+  const below: Rule = { id: 'below', type: 'paths', paths: [path] }
+  expect(await explain({ inclusions: [below] }, { path: `${path}/a`, type: 'file' })).toMatchObject({
+    decision: 'MIGRATED',
+  })
+  await expect(explain({ inclusions: [below] }, { path: '/a'.repeat(8_000) })).rejects.toMatchObject({
+    code: 'NOT_ACCEPTED',
+  })
 })
