@@ -337,9 +337,9 @@ async function rowsOf(session: Session, kind: DocumentKind): Promise<Row[]> {
   return Promise.all(rows.map(whole))
 }
 
-async function rowsInList(session: Session, { list, after, by }: DocumentKind): Promise<Row[]> {
+async function rowsInList(session: Session, { list, listed, after, by }: DocumentKind): Promise<Row[]> {
   // The contract says that its reply is one, or a list of them.
-  const page = (input: object) => session.call(list, input) as Promise<Row[]>
+  const page = (input: object) => session.call(list, { ...listed, ...input }) as Promise<Row[]>
   if (by.length === 0) return [(await session.call(list, {})) as Row]
   return after === undefined
     ? page({})

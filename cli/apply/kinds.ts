@@ -61,6 +61,8 @@ export interface DocumentKind {
   readonly replace?: Replacement
   /** All of them; or of what there is only one, that. */
   readonly list: Contract
+  /** What of the list is meant; default: all of it. */
+  readonly listed?: Row
   /** Shows all of a row of which the list has a part. */
   readonly get?: {
     readonly contract: Contract
@@ -443,6 +445,8 @@ export const documentKinds: Readonly<Record<string, DocumentKind>> = {
     create: keys.create,
     update: keys.update,
     list: keys.list,
+    // Another user's key of the same name is none of the file's.
+    listed: { own: true },
     by: ['name'],
     after: 'id',
     specOf: (row) =>

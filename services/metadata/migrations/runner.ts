@@ -13,7 +13,8 @@ export class Runner {
   readonly #dependencies: RunDependencies
   readonly #running = new Map<string, Running>()
   /** Runs that were ended and whose last piece of work may still be under way. */
-  readonly #ending = new Set<Promise<void>>()
+  /** Runs that are told to end, with the internal ids of their migrations. */
+  readonly #ending = new Map<Promise<void>, string>()
   #watch: { stop(): Promise<void> } | undefined
   #isClosing = false
 
@@ -29,13 +30,14 @@ export class Runner {
     this.#isClosing = true
     await this.#watch?.stop()
     for (const token of [...this.#running.keys()]) this.#end(token)
-    await Promise.all(this.#ending)
+    await Promise.all(this.#ending.keys())
   }
 
   /** Resolves when nothing is under way any more for a migration that is to be worked on no longer. */
   async ended(internalId: string): Promise<void> {
     const running = this.#running.values().find((one) => one.internalId === internalId)
-    await Promise.all([running?.done, ...this.#ending])
+    const ending = [...this.#ending].flatMap(([done, id]) => (id === internalId ? [done] : []))
+    await Promise.all([running?.done, ...ending])
   }
 
   #look(token: string, record: MetadataMigrationRecord | undefined): void {
@@ -48,7 +50,7 @@ export class Runner {
   #begin(token: string, record: MetadataMigrationRecord): void {
     const run = new Run(this.#dependencies, record)
     // Of one that was ended before, nothing may be written after this one has begun.
-    const before = [...this.#ending]
+    const before = [...this.#ending.keys()]
     const done = Promise.all(before)
       .then(() => run.work())
       .then(async () => {
@@ -69,6 +71,6 @@ export class Runner {
     this.#running.delete(token)
     running.run.end()
     const ending = running.done.finally(() => this.#ending.delete(ending))
-    this.#ending.add(ending)
+    this.#ending.set(ending, running.internalId)
   }
 }

@@ -9,6 +9,7 @@ import { migrations } from '../../../subjects/migrations/migrations.ts'
 import { bandwidth } from '../../../subjects/migrations/bandwidth.ts'
 import { exclusions } from '../../../subjects/rules/exclusions.ts'
 import { pathMappings } from '../../../subjects/rules/path-mappings.ts'
+import { issueInside } from '../../support/keys.ts'
 import { createFolder } from '../../support/migrations.ts'
 import { startTestPlatform, type TestPlatform } from '../../support/platform.ts'
 import { gantry } from '../support.ts'
@@ -337,6 +338,17 @@ test('a key with the name of a role loses what the role has lost; what the role 
     action: 'unchanged',
     differences: ['role: not compared, as there is no role lookers'],
   })
+})
+
+test('the key of another user that has the same name stays what it is', async () => {
+  const name = 'of two users'
+  const { key } = await issueInside(platform, { name, owner: 'ada', createdBy: 'k0123456789abc' })
+  const text = `kind: key\nspec: { name: ${name}, capabilities: { pub: { allow: [] }, sub: { allow: [] } } }\n`
+  const { out } = await operator(['apply', '-f', '-', '-o', 'json'], {}, text)
+  expect(actions(out)).toMatchObject([{ action: 'created' }])
+  const kept = await platform.call(keys.get, { id: key.id })
+  expect(kept.capabilities).toEqual(key.capabilities)
+  expect((await operator(['export'])).out.split(`name: ${name}`)).toHaveLength(2)
 })
 
 test('a key whose caller may not list roles is not compared with its role, which is told', async () => {

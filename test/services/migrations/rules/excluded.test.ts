@@ -42,7 +42,7 @@ test('a path that alone would keep others waiting is not judged', () => {
   ])
 })
 
-test('what may be a folder on the way to something that is included is not excluded, whatever failed of it', () => {
+test('what may be a folder on the way to something that is included is not excluded, whatever failed of it', async () => {
   const deep = rule({ type: 'paths', paths: ['/root/a/b'] })
   const failed = { failure: 'permission', message: '', attempts: 1, timeMs: 0 } as const
   const page = [
@@ -51,6 +51,6 @@ test('what may be a folder on the way to something that is included is not exclu
     { sequence: 3, entry: { ...failed, path: '/root/a', foundBytes: 0 } },
     { sequence: 4, entry: { ...failed, path: '/root/c', isTree: true } as const },
   ]
-  const excluded = excludedFailures({ exclusions: [], inclusions: [deep] }, { path: '/root' })(page)
+  const excluded = await excludedFailures({ exclusions: [], inclusions: [deep] }, { path: '/root' })(page)
   expect([...excluded]).toEqual([3, 4])
 })
