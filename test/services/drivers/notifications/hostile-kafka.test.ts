@@ -11,7 +11,7 @@ const int = (bytes: 2 | 4 | 8, value = 0): Buffer => {
 }
 
 /** Where a broker would be whose answer to a user's first message is what it likes. */
-async function hostileBroker(answer: (nonce: string) => string) {
+async function hostileKafkaDouble(answer: (nonce: string) => string) {
   const server = createServer((socket) => {
     socket.on('error', () => undefined)
     socket.on('data', (request) => {
@@ -38,7 +38,7 @@ test.each<[what: string, answer: (nonce: string) => string]>([
 ])(
   'a broker of Kafka may answer a user with something %s',
   async (_, answer) => {
-    using hostile = await hostileBroker(answer)
+    using hostile = await hostileKafkaDouble(answer)
     const feed = new KafkaFeed({
       brokers: [hostile.broker],
       topic: 'changes',
