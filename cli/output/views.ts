@@ -46,7 +46,7 @@ function migrationFigures(reply: Row): Row {
     copied: filesAndBytes(files, bytes),
     ...(skipped > 0 && { alreadyAtTarget: plural(skipped, 'file', countText) }),
     ...(superseded > 0 && {
-      superseded: `${filesAndBytes(superseded, sum('bytesSuperseded'))} changed or deleted before ${superseded === 1 ? 'it was' : 'they were'} copied`,
+      superseded: `${filesAndBytes(superseded, sum('bytesSuperseded'))} changed, deleted or retried since ${superseded === 1 ? 'it was' : 'they were'} found`,
     }),
     ...deletedAtTarget(deleted),
     ...(partial > 0 && { inProgress: sizeText(partial) }),

@@ -26,7 +26,7 @@ const role = Type.Enum(['source', 'target'], {
 const scanOnly = Type.Optional(
   Switch(
     true,
-    'New migrations from this source copy once; otherwise they are live and follow changes. Each migration can choose itself (scanOnlyMigration). Only for sources; default: true',
+    'New migrations from this source copy once; otherwise they are live and follow changes. Each migration can decide for itself (scanOnlyMigration). Only for sources; default: true',
   ),
 )
 const listenAndApplySourceChanges = Type.Optional(

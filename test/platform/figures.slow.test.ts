@@ -122,7 +122,7 @@ test('files of a live migration that go or change before they are copied are tol
     migratedPercentage: 100,
   })
   const { out } = await gantry(['migrations', 'get', one.migrationId], { env: { GANTRY_HOME: home } })
-  expect(out).toMatch(/superseded +\d+ files? \(\d+ KiB\) changed or deleted before/)
+  expect(out).toMatch(/superseded +\d+ files? \(\d+ KiB\) changed, deleted or retried since/)
 
   await platform[Symbol.asyncDispose]()
   platform = await startTestPlatform({ home })

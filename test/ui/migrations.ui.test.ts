@@ -53,7 +53,7 @@ chromiumTest(
     await page.getByText('Completed with 2 failures', { exact: true }).waitFor()
     await page.getByText('1 file, 5 B', { exact: true }).waitFor()
     // What helps is offered, and not what does not.
-    await page.getByText('A retry alone does not help: mend the cause, or exclude the paths.').waitFor()
+    await page.getByText('A retry alone does not help: fix the cause, or exclude the paths.').waitFor()
     expect(await page.getByRole('button', { name: 'Retry failed paths' }).count()).toBe(0)
     await page.getByRole('link', { name: 'Show the failures' }).click()
     for (const path of ['/pipe', '/other'])

@@ -7,7 +7,7 @@ export const hdfs: StoreKind<'hdfs'> = {
   exclusions: [
     {
       id: 'default-hdfs-user-trash',
-      description: 'What users of the cluster deleted and it has not removed yet',
+      description: 'Files that users of the cluster have deleted and that are still in its trash',
       type: 'regex',
       patternType: 'GLOB',
       regex: '.Trash',

@@ -72,7 +72,7 @@ export const ruleForms = {
       }),
     ),
     regex: Pattern(
-      'Pattern for paths of the source filesystem, as Gantry shows them: a glob without a slash matches names at any depth, one with a leading slash whole paths, and the other types match whole paths',
+      'Pattern for paths of the source filesystem, as Gantry shows them: a glob without a slash matches names at any depth; a glob with a leading slash and the other types match whole paths',
     ),
   },
   fileSize: {

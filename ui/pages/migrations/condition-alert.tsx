@@ -72,7 +72,7 @@ export function ConditionAlert({
       mt="sm"
     >
       <Named>{textOf(condition, migration)}</Named> (since <Time at={since} />)
-      {isBeyondRetry && '. A retry alone does not help: mend the cause, or exclude the paths.'}
+      {isBeyondRetry && '. A retry alone does not help: fix the cause, or exclude the paths.'}
       <Group mt="xs" gap="sm">
         {!isBeyondRetry && <Remedy migration={migration} reason={reason} />}
         {reason === 'PATHS_FAILED' && (

@@ -39,7 +39,7 @@ const columns: readonly Column<Failed>[] = [
     label: 'Reason',
     cell: ({ failureMessage, excluded = false }) => (
       <>
-        {excluded && <b>Excluded since. </b>}
+        {excluded && <b>Excluded since then. </b>}
         <Named>{failureMessage}</Named>
       </>
     ),
@@ -95,7 +95,7 @@ export function Failures({
       )}
       {areBeyondRetry(shown.filter(({ excluded = false }) => !excluded)) && (
         <Text size="sm" mb="sm">
-          A retry alone does not help with these failures: mend the cause first, or select paths and exclude
+          A retry alone does not help with these failures: fix the cause first, or select paths and exclude
           them. {scanText(state)}
         </Text>
       )}

@@ -92,7 +92,7 @@ export function Overview({
               <Fact label="Copied">{filesText(progress.filesMigrated, progress.totalMigratedBytes)}</Fact>
               <Fact label="Already at the target">{countOf(progress.filesSkipped, 'file')}</Fact>
               {progress.filesSuperseded > 0 && (
-                <Fact label="Changed or deleted before they were copied">
+                <Fact label="Changed, deleted or retried since they were found">
                   {filesText(progress.filesSuperseded, progress.bytesSuperseded)}
                 </Fact>
               )}
