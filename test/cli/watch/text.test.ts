@@ -120,7 +120,10 @@ test.for(['RUNNING', 'STOPPING', 'STOPPED', 'SCHEDULED'] as const)(
     ).toMatchObject({ etaSeconds: undefined })
     const end =
       'nightly is stopped, changes not followed for 12 s; continue with: gantry migrations resume nightly'
-    if (state === 'STOPPED') expect(endLine(live)).toBe(end)
+    if (state !== 'STOPPED') return
+    expect(endLine(live)).toBe(end)
+    const just = { ...live, progress: { ...live.progress, changeLagSeconds: 0.9 } }
+    expect(endLine(just)).toBe('nightly is stopped; continue with: gantry migrations resume nightly')
   },
 )
 
