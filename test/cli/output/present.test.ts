@@ -342,7 +342,9 @@ test('of a migration people see what was found and copied, how long it took and 
   expect(running).not.toMatch(/superseded|progress/)
   const listed = { ...migration, migratedPercentage: 42, filesSuperseded: 1, bytesSuperseded: 1_024 }
   const { out } = shown(migrations.get, listed)
-  expect(out).toMatch(/^superseded +1 file \(1(?:\.0)? KiB\) changed, deleted or retried since it was found$/m)
+  expect(out).toMatch(
+    /^superseded +1 file \(1(?:\.0)? KiB\) changed, deleted or retried since it was found$/m,
+  )
   expect(out).toMatch(/^progress +42 %$/m)
   const taken = shown(migrations.get, { ...listed, filesDeleted: 1_200, foldersDeleted: 1 }).out
   expect(taken).toMatch(/^deletedAtTarget +1,200 files and 1 folder not at the source$/m)
