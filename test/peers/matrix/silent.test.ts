@@ -12,7 +12,7 @@ import { startTestPlatform } from '../../support/platform.ts'
 import { seededRandom } from '../../support/random.ts'
 import { readTree } from '../../support/store-tree.ts'
 import { addStore, behind, openStore, type StoreName, startStores, whyNo } from '../../support/stores.ts'
-import { testUnless } from '../../support/unless.ts'
+import { concurrentUnless } from '../../support/unless.ts'
 import { until } from '../../support/until.ts'
 
 /** A whole platform migrates to real servers that fall silent in the middle of writes, with the limits of time that people have. */
@@ -74,7 +74,7 @@ async function start(name: StoreName) {
 }
 
 for (const name of ['adls2', 's3a', 'gcs', 'hdfs'] as const) {
-  testUnless(
+  concurrentUnless(
     whyNo[name],
     `${name}: a stop ends writes that are not answered; what of them arrives all the same does no harm, and nothing counts twice`,
     async () => {
@@ -101,7 +101,7 @@ for (const name of ['adls2', 's3a', 'gcs', 'hdfs'] as const) {
     120_000,
   )
 
-  testUnless(
+  concurrentUnless(
     whyNo[name],
     `${name}: nobody waits for a silent target to delete a migration, or to stop the platform`,
     async () => {
